@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# ringlb. `make help` lists the targets.
+
+B       ?= build
+PREFIX  ?= /usr
+DESTDIR ?=
+CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CLANG   ?= clang-19
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+CFLAGS  ?= -O2 -g
+VERSION := 0.1.0
+
+V ?= 0
+Q := $(if $(filter 0,$(V)),@)
+say = $(if $(filter 0,$(V)),@printf '  %-8s %s\n' $(1) $@)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+            -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Werror
+LIBRARIES := libbpf libxdp libxxhash yaml-0.1 jansson libmnl libsystemd
+PKG_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
+PKG_LIBS   = $(shell pkg-config --libs $(LIBRARIES))
+
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DRINGLB_VERSION='"$(VERSION)"' $(WARNINGS) -fstack-protector-strong \
+             -I. -Iuserspace -isystem $(B) $(PKG_CFLAGS) $(CFLAGS)
+BPF_CFLAGS = -std=gnu11 -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes -Wcast-qual -Wpointer-arith,$(WARNINGS)) \
+             -isystem /usr/include/$(shell gcc -print-multiarch) -I.
+
+ROOMS    := ring config dataplane control cli
+LIB_SRC  := $(wildcard $(ROOMS:%=userspace/%/*.c))
+MAINS    := userspace/control/ringlbd.c userspace/cli/ringlb.c
+LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAINS),$(LIB_SRC)))
+PROGRAMS := $(B)/ringlbd $(B)/ringlb
+SKELETON := $(B)/ringlb.skel.h
+
+UNIT_TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+PACKET_PARTS := $(patsubst %,$(B)/tests/packet/%.o,rig frame)
+PACKET_TESTS := $(patsubst tests/packet/%.c,$(B)/tests/packet/%,$(filter-out $(PACKET_PARTS:$(B)/%.o=%.c),$(wildcard tests/packet/*.c)))
+NETNS_TOOLS  := $(patsubst tests/netns/%.c,$(B)/tests/netns/%,$(wildcard tests/netns/*.c))
+TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS)
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all help deps demo test mutation lint format install clean
+
+all: $(PROGRAMS)
+
+help:
+	@echo 'make            build the programs into $(B)/'
+	@echo 'make demo       install what is missing, build, show it working (root)'
+	@echo 'make test       install what is missing, build, run all tests (root)'
+	@echo 'make mutation   break the code on purpose and see the tests go red (root, slow)'
+	@echo 'make lint       layout, static analysis, include directions'
+	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
+	@echo 'make clean      remove $(B)/'
+
+$(B)/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(call say,SKEL)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+$(B)/%.o: %.c | $(SKELETON)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -MD -MP -c $< -o $@
+
+$(B)/libringlb.a: $(LIB_OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/ringlbd: $(B)/userspace/control/ringlbd.o $(B)/libringlb.a
+$(B)/ringlb: $(B)/userspace/cli/ringlb.o $(B)/libringlb.a
+$(PROGRAMS):
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS) $^ $(PKG_LIBS) -o $@
+
+$(PACKET_TESTS): $(PACKET_PARTS)
+$(B)/tests/%: $(B)/tests/%.o $(B)/libringlb.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) -lcmocka -lcrypto -lb2 -lm -o $@
+
+deps:
+	$(Q)scripts/install-deps $(DEPS)
+
+# What a fresh machine lacks must be there before make reads pkg-config for the
+# build, so these two install first and then call make again.
+demo:
+	$(Q)scripts/install-deps build demo
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) scripts/demo
+
+test:
+	$(Q)scripts/install-deps build demo test
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)B=$(B) tests/run
+
+.PHONY: test-programs
+test-programs: $(TESTS)
+
+mutation:
+	$(Q)scripts/install-deps build demo test
+	$(Q)tests/mutation/run
+
+lint:
+	$(Q)scripts/install-deps build lint
+	$(Q)$(MAKE) --no-print-directory $(SKELETON)
+	$(Q)B=$(B) scripts/lint '$(ALL_CFLAGS)'
+
+format:
+	$(Q)clang-format-19 -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)/etc/ringlb
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/sbin/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/ringlb
+	install -m 644 README.md docs/*.yaml $(DESTDIR)$(PREFIX)/share/doc/ringlb/
+
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
