@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The contract between the XDP program and userspace: map keys, map values,
+ * limits and verdicts. Types and constants only. Compiled by both sides, so
+ * each struct stands here once; every padding byte is named and every size is
+ * asserted, because map keys are compared as raw bytes.
+ *
+ * Addresses are 16 bytes in network byte order; an IPv4 address occupies the
+ * first 4 and the other 12 are zero. `family` (ENDPOINT_IPV4 or ENDPOINT_IPV6)
+ * keeps the two apart.
+ */
+#ifndef RINGLB_BPF_ABI_H
+#define RINGLB_BPF_ABI_H
+
+#include <linux/types.h>
+
+/* Changes with any layout below; a pinned map of another version is refused. */
+#define RINGLB_ABI_VERSION 1
+
+#define POOLS_MAX   512
+#define VIPS_MAX    4096
+#define REPLIES_MAX 131072
+#define EGRESS_MAX  256
+/* Backend ids are 0 to 65534; BACKEND_NONE marks a slot that nobody owns. */
+#define BACKENDS_MAX	   65535
+#define BACKEND_NONE	   0xffff
+#define RING_POSITIONS_MAX (1U << 21)
+#define LABEL_LEN	   64
+/* Room for verdicts to come: the pinned map's size must not change with each. */
+#define VERDICTS_MAX 256
+
+enum endpoint_family {
+	ENDPOINT_IPV4 = 4,
+	ENDPOINT_IPV6 = 6,
+};
+
+/* A transport endpoint. Key of the maps `vips` and `replies`. Port 0 is any port. */
+struct endpoint {
+	__be32 address[4];
+	__be16 port;
+	__u8 protocol; /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 family;   /* enum endpoint_family */
+};
+_Static_assert(sizeof(struct endpoint) == 20, "endpoint is a raw map key");
+
+/* What a flow is, in network byte order. */
+struct flow {
+	__be32 source[4];
+	__be32 destination[4];
+	__be16 source_port;
+	__be16 destination_port;
+	__u8 protocol;
+	__u8 family;
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct flow) == 40, "flow has no hidden padding");
+
+/*
+ * The bytes that are hashed: source address, destination address, source port,
+ * destination port, protocol, all as on the wire; 13 bytes for IPv4 and 37 for
+ * IPv6. Every load balancer host must pack a flow the same way.
+ */
+#define FLOW_KEY_LEN_IPV4 13
+#define FLOW_KEY_LEN_IPV6 37
+
+/* Value of map `vips`. `vip` indexes map `vip_counters`, `pool` indexes map `rings`. */
+struct vip {
+	__u32 vip;
+	__u32 pool;
+};
+_Static_assert(sizeof(struct vip) == 8, "vip value");
+
+enum forward {
+	FORWARD_DR = 1,
+	FORWARD_NAT = 2,
+};
+
+/* Where a frame leaves: `ifindex` 0 means that the next hop is not known. */
+struct nexthop {
+	__u32 ifindex;
+	__u8 destination[6];
+	__u8 source[6];
+};
+_Static_assert(sizeof(struct nexthop) == 16, "nexthop is read as two words");
+
+/*
+ * Value of map `backends`, one cache line, indexed by backend id.
+ * Userspace writes the next hop that is not active and then flips `active`, so
+ * a packet never sees half of a changed MAC address.
+ */
+struct backend {
+	__be32 address[4];
+	__be16 port; /* 0: the packet's own destination port is kept */
+	__u8 family;
+	__u8 forward; /* enum forward; 0: no such backend */
+	__u32 active; /* 0 or 1: which of `nexthops` counts */
+	struct nexthop nexthops[2];
+	__u32 pad[2];
+};
+_Static_assert(sizeof(struct backend) == 64, "one cache line");
+
+/* Value of map `replies`: what a nat backend's reply gets as its source. */
+struct reply {
+	__be32 address[4];
+	__be16 port; /* 0: the packet's own source port is kept */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct reply) == 20, "reply value");
+
+/* Value of the per-CPU maps `vip_counters` and `backend_count`. */
+struct counter {
+	__u64 packets;
+	__u64 bytes; /* whole frames, without the FCS, as they came in */
+};
+_Static_assert(sizeof(struct counter) == 16, "counter value");
+
+/*
+ * A published ring is one array map of 8-byte elements, the inner map that
+ * `rings[pool]` points to:
+ *
+ *   element 0                  struct ring_header
+ *   element 1                  the seed of positions and flow hashes
+ *   RING_POSITIONS_AT ...      `len` positions, ascending, host byte order
+ *   then                       `len` owners (backend ids, 16 bits each), four an
+ *                              element, lowest index in the lowest bits
+ *
+ * Everything that a packet needs of a ring is in this one map, so swapping the
+ * map is all that publishing takes. An empty ring has len 0.
+ */
+struct ring_header {
+	__u32 len;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct ring_header) == 8, "one ring element");
+
+#define RING_HEADER_AT		0
+#define RING_SEED_AT		1
+#define RING_POSITIONS_AT	2
+#define RING_OWNERS_PER_ELEMENT 4
+#define RING_OWNER_BITS		16
+
+/*
+ * Map `labels`, never read by the packet path: which name holds which id, so
+ * that a restarted daemon finds again what it had given out.
+ */
+enum label_kind {
+	LABEL_POOL = 1,	   /* id: index in `rings` */
+	LABEL_BACKEND = 2, /* id: index in `backends` */
+};
+
+struct label_key {
+	__u32 kind;
+	__u32 id;
+};
+_Static_assert(sizeof(struct label_key) == 8, "label key");
+
+/* Names end with a zero byte; `backend` is empty in the label of a pool. */
+struct label {
+	char pool[LABEL_LEN];
+	char backend[LABEL_LEN];
+};
+_Static_assert(sizeof(struct label) == 128, "label value");
+
+/*
+ * What became of a packet: X(action, name, what an operator reads). The enum's
+ * names are ACTION_NAME. Append only: the numbers index the pinned map `verdicts`.
+ */
+#define VERDICTS(X)                                                                                \
+	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, VLAN tags, ...): left to the kernel")         \
+	X(PASS, NOT_UNICAST, "broadcast or multicast frame: left to the kernel")                   \
+	X(PASS, NOT_TCP_UDP, "neither TCP nor UDP: left to the kernel")                            \
+	X(PASS, FRAGMENT, "IP fragment: left to the kernel")                                       \
+	X(PASS, SHORT_PORTS, "packet ends before its ports: left to the kernel")                   \
+	X(PASS, NOT_VIP, "no VIP has this address, protocol and port: left to the kernel")         \
+	X(PASS, REPLY_NOT_ROUTED, "from a nat backend to this host or nowhere: left as it is")     \
+	X(PASS, REPLY_FORWARDING_OFF, "nat reply not rewritten: forwarding is off here (sysctl)")  \
+	X(PASS, REPLY_TTL, "nat reply with TTL or hop limit 1 or less: left to the kernel")        \
+	X(PASS, REPLY_TOO_BIG, "nat reply longer than its way out allows: left to the kernel")     \
+	X(PASS, REPLY_BY_KERNEL, "nat reply rewritten, then forwarded by the kernel")              \
+	X(DROP, SHORT_ETHERNET, "frame ends inside the Ethernet header")                           \
+	X(DROP, SHORT_IPV4, "frame ends inside the IPv4 header")                                   \
+	X(DROP, SHORT_IPV6, "frame ends inside the IPv6 header")                                   \
+	X(DROP, BAD_VERSION, "IP version field contradicts the EtherType")                         \
+	X(DROP, BAD_IHL, "IPv4 header length below 20 bytes")                                      \
+	X(DROP, BAD_IP_LENGTH, "IP length field below its header or beyond the frame")             \
+	X(DROP, SHORT_TCP, "packet ends inside the TCP header")                                    \
+	X(DROP, SHORT_UDP, "packet ends inside the UDP header")                                    \
+	X(DROP, BAD_TCP_OFFSET, "TCP data offset below 20 bytes or beyond the packet")             \
+	X(DROP, BAD_UDP_LENGTH, "UDP length below 8 bytes or beyond the packet")                   \
+	X(DROP, TTL, "packet to a VIP with TTL or hop limit 1 or less")                            \
+	X(DROP, NO_RING, "the pool of this VIP has no ring")                                       \
+	X(DROP, NO_BACKEND, "the pool of this VIP has no backend with a weight above 0")           \
+	X(DROP, BAD_RING, "the ring is damaged or names a backend that does not exist")            \
+	X(DROP, WRONG_FAMILY, "nat backend of another address family than the packet")             \
+	X(DROP, NO_NEXTHOP, "no route to the backend, or its MAC address is not known yet")        \
+	X(DROP, NO_EGRESS, "the backend's interface cannot be redirected to")                      \
+	X(TX, BACKEND, "sent to a backend on the interface it came from")                          \
+	X(TX, REPLY, "nat reply sent on the interface it came from")                               \
+	X(REDIRECT, BACKEND, "sent to a backend on another interface")                             \
+	X(REDIRECT, REPLY, "nat reply sent on another interface")
+
+#define VERDICT_ENUM(action, name, text) action##_##name,
+enum verdict {
+	VERDICTS(VERDICT_ENUM) VERDICT_COUNT,
+	CONTINUE = -1, /* not a verdict: the next stage decides */
+};
+#undef VERDICT_ENUM
+_Static_assert(VERDICT_COUNT <= VERDICTS_MAX, "verdicts fit their map");
+
+#endif

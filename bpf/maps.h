@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every map of the data plane. abi.h says what keys and values mean. */
+#ifndef RINGLB_BPF_MAPS_H
+#define RINGLB_BPF_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/abi.h"
+
+/* One element: the layout version that everything else here was made with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} layout SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VIPS_MAX);
+	__type(key, struct endpoint);
+	__type(value, struct vip);
+} vips SEC(".maps");
+
+/* Where packets from nat backends come back: backend endpoint -> VIP endpoint. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REPLIES_MAX);
+	__type(key, struct endpoint);
+	__type(value, struct reply);
+} replies SEC(".maps");
+
+/*
+ * One published ring. BPF_F_INNER_MAP lets rings of any length take each other's
+ * place; mmap() lets userspace fill one without a system call an element.
+ */
+struct ring_elements {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, POOLS_MAX);
+	__type(key, __u32);
+	__array(values, struct ring_elements);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, BACKENDS_MAX);
+	__type(key, __u32);
+	__type(value, struct backend);
+} backends SEC(".maps");
+
+/* Interfaces that packets may leave by when they did not come in there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, EGRESS_MAX);
+	__type(key, __u32);
+	__type(value, struct bpf_devmap_val);
+} egress SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VERDICTS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} verdicts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VIPS_MAX);
+	__type(key, __u32);
+	__type(value, struct counter);
+} vip_counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BACKENDS_MAX);
+	__type(key, __u32);
+	__type(value, struct counter);
+} backend_count SEC(".maps");
+
+/* For userspace only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BACKENDS_MAX + POOLS_MAX);
+	__type(key, struct label_key);
+	__type(value, struct label);
+} labels SEC(".maps");
+
+#endif

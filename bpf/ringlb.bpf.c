@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A packet's way through ringlb:
+ *
+ *   parse.h         Ethernet, IP, ports -> struct flow
+ *   vip.h           is its destination a VIP, or its source a nat backend?
+ *   ring_search.h   flow -> hash -> slot of the ring -> backend
+ *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
+ *   transmit.h      same interface or redirect
+ *   count.h         verdict -> counter -> XDP action
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/count.h"
+#include "bpf/forward_dr.h"
+#include "bpf/forward_nat.h"
+#include "bpf/maps.h"
+#include "bpf/parse.h"
+#include "bpf/reply.h"
+#include "bpf/ring_search.h"
+#include "bpf/transmit.h"
+#include "bpf/vip.h"
+
+static __always_inline enum verdict forward(struct packet *packet, __u32 id)
+{
+	const struct backend *backend = bpf_map_lookup_elem(&backends, &id);
+	const struct nexthop *nexthop;
+
+	if (!backend || !backend->forward)
+		return DROP_BAD_RING;
+	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
+	if (!nexthop->ifindex)
+		return DROP_NO_NEXTHOP;
+	if (backend->forward == FORWARD_NAT) {
+		if (backend->family != packet->flow.family)
+			return DROP_WRONG_FAMILY;
+		forward_nat(packet, backend);
+	}
+	forward_dr(packet, nexthop);
+	count_packet(&backend_count, id, packet);
+	return transmit(packet, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
+}
+
+/* A packet to a VIP. @cur is at the start of the layer 4 header. */
+static __always_inline enum verdict balance(struct cursor *cur, struct packet *packet,
+					    const struct vip *vip)
+{
+	enum verdict verdict = parse_tcp_udp(cur, packet);
+	__u32 backend;
+
+	if (verdict != CONTINUE)
+		return verdict;
+	if (packet_ttl(packet) <= 1)
+		return DROP_TTL;
+	count_packet(&vip_counters, vip->vip, packet);
+	verdict = ring_find_backend(vip->pool, &packet->flow, &backend);
+	if (verdict != CONTINUE)
+		return verdict;
+	return forward(packet, backend);
+}
+
+static __always_inline enum verdict handle(struct xdp_md *ctx)
+{
+	struct cursor cur = {
+		.pos = (void *)(long)ctx->data,
+		.end = (void *)(long)ctx->data_end,
+	};
+	struct packet packet = {.ingress = ctx->ingress_ifindex};
+	enum verdict verdict = parse_flow(&cur, &packet);
+	const struct reply *reply;
+	const struct vip *vip;
+
+	if (verdict != CONTINUE)
+		return verdict;
+	vip = vip_find(&packet.flow);
+	if (vip)
+		return balance(&cur, &packet, vip);
+	reply = reply_find(&packet.flow);
+	if (reply)
+		return reply_forward(ctx, &cur, &packet, reply);
+	return PASS_NOT_VIP;
+}
+
+SEC("xdp")
+int ringlb(struct xdp_md *ctx)
+{
+	return count_verdict(handle(ctx));
+}
+
+char LICENSE[] SEC("license") = "GPL";

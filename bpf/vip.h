@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Destination -> VIP, and source -> nat backend whose replies need a VIP's face. */
+#ifndef RINGLB_BPF_VIP_H
+#define RINGLB_BPF_VIP_H
+
+#include "bpf/maps.h"
+
+static __always_inline void endpoint_of(struct endpoint *key, const __be32 address[4], __be16 port,
+					const struct flow *flow)
+{
+	__builtin_memcpy(key->address, address, sizeof(key->address));
+	key->port = port;
+	key->protocol = flow->protocol;
+	key->family = flow->family;
+}
+
+/* The VIP with the flow's destination port or else with port 0; NULL if not ours. */
+static __always_inline const struct vip *vip_find(const struct flow *flow)
+{
+	struct endpoint key;
+	const struct vip *vip;
+
+	endpoint_of(&key, flow->destination, flow->destination_port, flow);
+	vip = bpf_map_lookup_elem(&vips, &key);
+	if (vip)
+		return vip;
+	key.port = 0;
+	return bpf_map_lookup_elem(&vips, &key);
+}
+
+/* The same by the flow's source, for packets that come back from nat backends. */
+static __always_inline const struct reply *reply_find(const struct flow *flow)
+{
+	struct endpoint key;
+	const struct reply *reply;
+
+	endpoint_of(&key, flow->source, flow->source_port, flow);
+	reply = bpf_map_lookup_elem(&replies, &key);
+	if (reply)
+		return reply;
+	key.port = 0;
+	return bpf_map_lookup_elem(&replies, &key);
+}
+
+#endif
