@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The model -> YAML -> the model: random models, with the names and addresses that mislead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Waiting for the disk 2,000 times would tell nothing. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+static void draw_address(struct config_address *address, unsigned int *seed)
+{
+	static const char *const texts[] = {"1:2:3:4:5:6:7:8", "2001:db8::", "::2",
+					    "2001:db8::1:0",   "10.0.0.1",   "1.2.3.4",
+					    "192.0.2.10",      "2001:db8::a"};
+	size_t i = (size_t)rand_r(seed) % COUNT(texts);
+
+	assert_int_equal(text_parse_address(texts[i], address), 0);
+	/* Nearly never twice the same. */
+	for (size_t j = 1; j < 3; j++)
+		address->bytes[j] = (uint8_t)rand_r(seed);
+}
+
+/* Names that a careless writer would turn into something else. */
+static const char *const names[] = {"a",   "no",   "Yes", "null", "NULL", "true", "1",
+				    "1e3", "0x10", "010", "1.5",  "y",	  "Off",  "a.b_c-d",
+				    "a-",  "a--",  "1_0", "nan",  "inf",  "2001", "1.2.3.4"};
+static const char *const interfaces[] = {
+	"eth0", "#a",	"-",   "?",  "*a",  "&a",   "!a",  "%a",     "@a",	"`a",
+	"'a'",	"\"a",	"{a}", "[a", "a#b", "a\\b", "---", "...",    "~",	"null",
+	"a,b",	"\x7f", "|",   ">",  "=",   "<<",   "0x1", "a\x01z", "\xc3\xa9"};
+
+static void draw_config(struct config *config, unsigned int *seed)
+{
+	config->seed = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
+	config->n_interfaces = 1 + (size_t)rand_r(seed) % 3;
+	config->interfaces = calloc(config->n_interfaces, sizeof(*config->interfaces));
+	for (size_t i = 0; i < config->n_interfaces; i++) {
+		strcpy(config->interfaces[i].name,
+		       interfaces[(size_t)rand_r(seed) % COUNT(interfaces)]);
+		config->interfaces[i].mode = rand_r(seed) % 2 ? CONFIG_NATIVE : CONFIG_GENERIC;
+	}
+	config->n_pools = 1 + (size_t)rand_r(seed) % 3;
+	config->pools = calloc(config->n_pools, sizeof(*config->pools));
+	for (size_t i = 0; i < config->n_pools; i++) {
+		struct config_pool *pool = &config->pools[i];
+
+		strcpy(pool->name, names[(size_t)rand_r(seed) % COUNT(names)]);
+		pool->forward = rand_r(seed) % 2 ? CONFIG_NAT : CONFIG_DR;
+		pool->vnodes = 1 + (uint32_t)rand_r(seed) % 500;
+		pool->n_backends = (size_t)rand_r(seed) % 4;
+		pool->backends = calloc(pool->n_backends + 1, sizeof(*pool->backends));
+		for (size_t j = 0; j < pool->n_backends; j++) {
+			struct config_backend *backend = &pool->backends[j];
+
+			strcpy(backend->name, names[(size_t)rand_r(seed) % COUNT(names)]);
+			draw_address(&backend->address, seed);
+			backend->port = (uint16_t)(pool->forward == CONFIG_NAT ? rand_r(seed) : 0);
+			backend->weight_milli = (uint32_t)rand_r(seed) % 1000000;
+		}
+	}
+	config->n_vips = (size_t)rand_r(seed) % 3;
+	config->vips = calloc(config->n_vips + 1, sizeof(*config->vips));
+	for (size_t i = 0; i < config->n_vips; i++) {
+		struct config_vip *vip = &config->vips[i];
+
+		draw_address(&vip->address, seed);
+		vip->protocol = rand_r(seed) % 2 ? IPPROTO_TCP : IPPROTO_UDP;
+		vip->port = (uint16_t)rand_r(seed);
+		strcpy(vip->pool, config->pools[(size_t)rand_r(seed) % config->n_pools].name);
+	}
+}
+
+static void test_round_trip(void **state)
+{
+	char path[] = "/tmp/ringlb-test.XXXXXX";
+	struct config_error error = {0};
+	unsigned int seed = 20240229;
+	size_t n_written = 0;
+	int fd;
+
+	(void)state;
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	print_message("# seed %u\n", seed);
+	for (size_t i = 0; i < 2000; i++) {
+		struct config config = {0}, read;
+		int err;
+
+		draw_config(&config, &seed);
+		/* Chance makes some models that are not valid; those cannot be written. */
+		err = config_write_file(&config, path, &error);
+		if (err) {
+			assert_int_equal(err, -EINVAL);
+			config_release(&config);
+			continue;
+		}
+		n_written++;
+		err = config_read_file(&read, path, &error);
+		if (err)
+			fail_msg("line %zu: %s", error.line, error.what);
+		assert_true(config_equal(&read, &config));
+		config_release(&read);
+		config_release(&config);
+	}
+	unlink(path);
+	assert_true(n_written > 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+	};
+
+	return cmocka_run_group_tests_name("config round trip", tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The model (interfaces, pools, backends, VIPs) and its YAML form.
+ *
+ * A struct config is either empty (all zero) or valid: config_read() and the
+ * config_add/remove/set functions refuse whatever would make it invalid and then
+ * leave it as it was. Nothing here touches the network or a map, prints or exits;
+ * files are read and written only by config_read_file() and config_write_file().
+ */
+#ifndef RINGLB_CONFIG_CONFIG_H
+#define RINGLB_CONFIG_CONFIG_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONFIG_NAME_MAX 63
+#define CONFIG_INTERFACES_MAX 64
+#define CONFIG_POOLS_MAX 512
+#define CONFIG_VIPS_MAX 4096
+#define CONFIG_BACKENDS_MAX 65535 /* over all pools */
+#define CONFIG_WEIGHT_ONE 1000
+#define CONFIG_WEIGHT_MAX (1000 * CONFIG_WEIGHT_ONE)
+#define CONFIG_POSITIONS_MAX (1U << 21) /* of one pool */
+#define CONFIG_FILE_MAX (64U << 20)	/* bytes of a YAML file */
+
+enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
+enum config_forward { CONFIG_DR, CONFIG_NAT };
+
+/* family is AF_INET or AF_INET6; bytes are in network byte order, IPv4 in the first 4. */
+struct config_address {
+	uint8_t family;
+	uint8_t bytes[16];
+};
+
+struct config_interface {
+	char name[IFNAMSIZ];
+	enum config_mode mode;
+};
+
+/* port is in host byte order; 0 keeps the packet's own. Only nat pools have one. */
+struct config_backend {
+	char name[CONFIG_NAME_MAX + 1];
+	struct config_address address;
+	uint16_t port;
+	uint32_t weight_milli;
+};
+
+struct config_pool {
+	char name[CONFIG_NAME_MAX + 1];
+	enum config_forward forward;
+	uint32_t vnodes;
+	struct config_backend *backends;
+	size_t n_backends;
+};
+
+/* protocol is IPPROTO_TCP or IPPROTO_UDP; port is in host byte order, 0 is any. */
+struct config_vip {
+	struct config_address address;
+	uint8_t protocol;
+	uint16_t port;
+	char pool[CONFIG_NAME_MAX + 1];
+};
+
+struct config {
+	uint64_t seed;
+	struct config_interface *interfaces;
+	size_t n_interfaces;
+	struct config_pool *pools;
+	size_t n_pools;
+	struct config_vip *vips;
+	size_t n_vips;
+};
+
+/**
+ * struct config_error - why something was refused, for people
+ * @line, @column: place in the YAML text from 1, or 0 if there is none
+ * @what: one line without a final full stop: the field, the reason, the remedy;
+ *	e.g. "pools[0].backends[2].weight must be 0 to 1000, got '-1'"
+ */
+struct config_error {
+	size_t line;
+	size_t column;
+	char what[256];
+};
+
+/**
+ * config_read() - parse and validate YAML text
+ * @config: receives the model; config_release() it
+ * @text: UTF-8, @len_bytes long
+ *
+ * Return: 0; -EINVAL with @error filled; -ENOMEM. On error @config is left as it was.
+ */
+int config_read(struct config *config, const char *text, size_t len_bytes,
+		struct config_error *error);
+
+/** config_read_file() - config_read() of a file; also -errno of open() and read() */
+int config_read_file(struct config *config, const char *path, struct config_error *error);
+
+/**
+ * config_write_file() - write a model as YAML that config_read() takes back
+ * @path: replaced atomically (temporary file beside it, fsync, rename); a new
+ *	file gets mode 0600, as it holds the secret seed, an old one keeps its mode
+ *
+ * Return: 0, or -errno with @error filled; then @path is as it was and no
+ * temporary file is left behind.
+ */
+int config_write_file(const struct config *config, const char *path, struct config_error *error);
+
+/** config_release() - free what is inside; the struct is empty afterwards */
+void config_release(struct config *config);
+
+/** config_copy() - deep copy. Return: 0 or -ENOMEM, then @to is left as it was. */
+int config_copy(struct config *to, const struct config *from);
+
+/** config_equal() - true if both models say the same; order does not count */
+bool config_equal(const struct config *a, const struct config *b);
+
+/** config_find_pool() - the pool called @name, or NULL */
+struct config_pool *config_find_pool(const struct config *config, const char *name);
+
+/** config_find_backend() - the pool's backend called @name, or NULL */
+struct config_backend *config_find_backend(const struct config_pool *pool, const char *name);
+
+/** config_find_vip() - the VIP with this address, protocol and port, or NULL */
+struct config_vip *config_find_vip(const struct config *config, const struct config_vip *vip);
+
+/**
+ * Edits of a model. Each checks the whole result and, if it is refused, leaves
+ * @config as it was.
+ *
+ * Return: 0; -EINVAL, -EEXIST or -ENOENT with @error filled (line 0); -ENOMEM.
+ */
+int config_add_vip(struct config *config, const struct config_vip *vip,
+		   struct config_error *error);
+int config_remove_vip(struct config *config, const struct config_vip *vip,
+		      struct config_error *error);
+int config_add_backend(struct config *config, const char *pool,
+		       const struct config_backend *backend, struct config_error *error);
+int config_remove_backend(struct config *config, const char *pool, const char *name,
+			  struct config_error *error);
+int config_set_weight(struct config *config, const char *pool, const char *name,
+		      uint32_t weight_milli, struct config_error *error);
+
+/**
+ * config_pick_pool() - the pool that a command means
+ * @pool: name given by the user, or NULL
+ * @backend: backend that must be in it, or NULL
+ * @out: receives a pointer into @config
+ *
+ * Without @pool: the only pool that has @backend or, without that too, the only
+ * pool there is.
+ *
+ * Return: 0; -ENOENT or -EINVAL (several fit) with @error filled, naming them.
+ */
+int config_pick_pool(const struct config *config, const char *pool, const char *backend,
+		     struct config_pool **out, struct config_error *error);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The schema: which fields there are, and how each is written. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/fields.h"
+#include "config/text.h"
+#include "config/validate.h"
+
+#define VNODES_DEFAULT	    200
+#define CONFIG_MUST_ADDRESS "must be an IPv4 or IPv6 address"
+#define MUST_PORT	    "must be 0 to 65535"
+#define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
+
+struct reader {
+	yaml_document_t *document;
+	struct config_error *error;
+	size_t n_backends; /* over all pools so far */
+};
+
+static int parse_seed(const char *text, void *out)
+{
+	return text_parse_seed(text, out);
+}
+
+static int parse_name(const char *text, void *out)
+{
+	if (!text_is_name(text))
+		return -EINVAL;
+	memcpy(out, text, strlen(text) + 1);
+	return 0;
+}
+
+static int parse_interface_name(const char *text, void *out)
+{
+	char name[IFNAMSIZ] = "";
+
+	if (strlen(text) >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, text, strlen(text));
+	if (!config_interface_name_valid(name))
+		return -EINVAL;
+	memcpy(out, name, sizeof(name));
+	return 0;
+}
+
+static int parse_mode(const char *text, void *out)
+{
+	enum config_mode *mode = out;
+
+	if (!strcmp(text, "native"))
+		*mode = CONFIG_NATIVE;
+	else if (!strcmp(text, "generic"))
+		*mode = CONFIG_GENERIC;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_forward(const char *text, void *out)
+{
+	enum config_forward *forward = out;
+
+	if (!strcmp(text, "nat"))
+		*forward = CONFIG_NAT;
+	else if (!strcmp(text, "dr"))
+		*forward = CONFIG_DR;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_vnodes(const char *text, void *out)
+{
+	static const char digits[] = "0123456789";
+	unsigned long vnodes;
+
+	/* As everywhere, no sign, no space and no leading zero; and 0 is no number of vnodes. */
+	if (*text == '0' || strspn(text, digits) != strlen(text) || strlen(text) > 9)
+		return -EINVAL;
+	vnodes = strtoul(text, NULL, 10);
+	if (vnodes < 1 || vnodes > CONFIG_POSITIONS_MAX)
+		return -EINVAL;
+	*(uint32_t *)out = (uint32_t)vnodes;
+	return 0;
+}
+
+static int parse_address(const char *text, void *out)
+{
+	return text_parse_address(text, out);
+}
+
+static int parse_port(const char *text, void *out)
+{
+	return text_parse_port(text, out);
+}
+
+static int parse_weight(const char *text, void *out)
+{
+	return text_parse_weight(text, out);
+}
+
+static const char *hint_weight(const char *text)
+{
+	return strchr(text, '.') ? "at most three decimals" : NULL;
+}
+
+static int parse_protocol(const char *text, void *out)
+{
+	return text_parse_protocol(text, out);
+}
+
+/* A list's place in its table, from which its items are read. */
+enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_VIPS };
+enum { POOL_BACKENDS = 3 };
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+
+static const struct config_field root_fields[] = {
+	{.name = "seed",
+	 .required = true,
+	 .parse = parse_seed,
+	 .secret = true,
+	 .must = "must be a number of at most 64 bits, decimal or 0x hexadecimal",
+	 AT(config, seed)},
+	[ROOT_INTERFACES] = {.name = "interfaces", .required = true},
+	[ROOT_POOLS] = {.name = "pools"},
+	[ROOT_VIPS] = {.name = "vips"},
+};
+
+static const struct config_field interface_fields[] = {
+	{.name = "name",
+	 .required = true,
+	 .parse = parse_interface_name,
+	 .must = CONFIG_MUST_INTERFACE,
+	 AT(config_interface, name)},
+	{.name = "mode", .parse = parse_mode, .must = CONFIG_MUST_MODE, AT(config_interface, mode)},
+};
+
+static const struct config_field pool_fields[] = {
+	{.name = "name",
+	 .required = true,
+	 .parse = parse_name,
+	 .must = CONFIG_MUST_NAME,
+	 AT(config_pool, name)},
+	{.name = "forward",
+	 .required = true,
+	 .parse = parse_forward,
+	 .must = CONFIG_MUST_FORWARD,
+	 AT(config_pool, forward)},
+	{.name = "vnodes",
+	 .parse = parse_vnodes,
+	 .must = CONFIG_MUST_VNODES,
+	 AT(config_pool, vnodes)},
+	[POOL_BACKENDS] = {.name = "backends"},
+};
+
+static const struct config_field backend_fields[] = {
+	{.name = "name",
+	 .required = true,
+	 .parse = parse_name,
+	 .must = CONFIG_MUST_NAME,
+	 AT(config_backend, name)},
+	{.name = "address",
+	 .required = true,
+	 .parse = parse_address,
+	 .must = CONFIG_MUST_ADDRESS,
+	 AT(config_backend, address)},
+	{.name = "port", .parse = parse_port, .must = MUST_PORT, AT(config_backend, port)},
+	{.name = "weight",
+	 .parse = parse_weight,
+	 .must = CONFIG_MUST_WEIGHT,
+	 .hint = hint_weight,
+	 AT(config_backend, weight_milli)},
+};
+
+static const struct config_field vip_fields[] = {
+	{.name = "address",
+	 .required = true,
+	 .parse = parse_address,
+	 .must = CONFIG_MUST_ADDRESS,
+	 AT(config_vip, address)},
+	{.name = "protocol",
+	 .required = true,
+	 .parse = parse_protocol,
+	 .must = CONFIG_MUST_PROTOCOL,
+	 AT(config_vip, protocol)},
+	{.name = "port",
+	 .required = true,
+	 .parse = parse_port,
+	 .must = MUST_PORT,
+	 AT(config_vip, port)},
+	{.name = "pool",
+	 .required = true,
+	 .parse = parse_name,
+	 .must = CONFIG_MUST_NAME,
+	 AT(config_vip, pool)},
+};
+
+static int list_check(const struct reader *reader, const yaml_node_t *list, const char *name,
+		      size_t max)
+{
+	size_t n = config_node_length(list);
+
+	if (n <= max)
+		return 0;
+	return config_error_set(reader->error, config_node_mark(list),
+				"%s must have at most %zu entries, got %zu", name, max, n);
+}
+
+static int read_interfaces(struct reader *reader, struct config *config, const yaml_node_t *list)
+{
+	struct config_place place = {.section = CONFIG_INTERFACE};
+	size_t n = config_node_length(list);
+	int err = list_check(reader, list, "interfaces", CONFIG_INTERFACES_MAX);
+
+	if (err)
+		return err;
+	config->interfaces = calloc(n, sizeof(*config->interfaces));
+	if (!config->interfaces)
+		return -ENOMEM;
+	config->n_interfaces = n;
+	for (; !err && place.index < n; place.index++)
+		err = config_fields_read(reader->document,
+					 config_node_item(reader->document, list, place.index),
+					 &place, interface_fields, COUNT(interface_fields),
+					 &config->interfaces[place.index], NULL, reader->error);
+	return err;
+}
+
+/* All backends are counted before any is read, so a list repeated by aliases costs nothing. */
+static int read_backends(struct reader *reader, struct config_pool *pool, size_t pool_index,
+			 const yaml_node_t *list)
+{
+	struct config_place place = {.section = CONFIG_BACKEND, .pool = pool_index};
+	size_t n = config_node_length(list);
+	int err = 0;
+
+	reader->n_backends += n;
+	if (reader->n_backends > CONFIG_BACKENDS_MAX)
+		return config_error_set(
+			reader->error, config_node_mark(list),
+			"pools[%zu].backends makes %zu backends over all pools, at most %d fit",
+			pool_index, reader->n_backends, CONFIG_BACKENDS_MAX);
+	pool->backends = calloc(n, sizeof(*pool->backends));
+	if (!pool->backends)
+		return -ENOMEM;
+	pool->n_backends = n;
+	for (; !err && place.index < n; place.index++) {
+		struct config_backend *backend = &pool->backends[place.index];
+
+		backend->weight_milli = CONFIG_WEIGHT_ONE;
+		err = config_fields_read(reader->document,
+					 config_node_item(reader->document, list, place.index),
+					 &place, backend_fields, COUNT(backend_fields), backend,
+					 NULL, reader->error);
+	}
+	return err;
+}
+
+static int read_pools(struct reader *reader, struct config *config, const yaml_node_t *list)
+{
+	struct config_place place = {.section = CONFIG_POOL};
+	size_t n = config_node_length(list);
+	int err = list_check(reader, list, "pools", CONFIG_POOLS_MAX);
+
+	if (err)
+		return err;
+	config->pools = calloc(n, sizeof(*config->pools));
+	if (!config->pools)
+		return -ENOMEM;
+	config->n_pools = n;
+	for (; !err && place.index < n; place.index++) {
+		struct config_pool *pool = &config->pools[place.index];
+		yaml_node_t *lists[COUNT(pool_fields)];
+
+		pool->vnodes = VNODES_DEFAULT;
+		err = config_fields_read(
+			reader->document, config_node_item(reader->document, list, place.index),
+			&place, pool_fields, COUNT(pool_fields), pool, lists, reader->error);
+		if (!err && lists[POOL_BACKENDS])
+			err = read_backends(reader, pool, place.index, lists[POOL_BACKENDS]);
+	}
+	return err;
+}
+
+static int read_vips(struct reader *reader, struct config *config, const yaml_node_t *list)
+{
+	struct config_place place = {.section = CONFIG_VIP};
+	size_t n = config_node_length(list);
+	int err = list_check(reader, list, "vips", CONFIG_VIPS_MAX);
+
+	if (err)
+		return err;
+	config->vips = calloc(n, sizeof(*config->vips));
+	if (!config->vips)
+		return -ENOMEM;
+	config->n_vips = n;
+	for (; !err && place.index < n; place.index++)
+		err = config_fields_read(reader->document,
+					 config_node_item(reader->document, list, place.index),
+					 &place, vip_fields, COUNT(vip_fields),
+					 &config->vips[place.index], NULL, reader->error);
+	return err;
+}
+
+static int read_root(struct reader *reader, struct config *config)
+{
+	const yaml_node_t *root = yaml_document_get_root_node(reader->document);
+	struct config_place place = {.section = CONFIG_ROOT};
+	yaml_node_t *lists[COUNT(root_fields)];
+	int err = config_fields_read(reader->document, root, &place, root_fields,
+				     COUNT(root_fields), config, lists, reader->error);
+
+	if (!err && lists[ROOT_INTERFACES])
+		err = read_interfaces(reader, config, lists[ROOT_INTERFACES]);
+	if (!err && lists[ROOT_POOLS])
+		err = read_pools(reader, config, lists[ROOT_POOLS]);
+	if (!err && lists[ROOT_VIPS])
+		err = read_vips(reader, config, lists[ROOT_VIPS]);
+	return err;
+}
+
+/* A place's mark; that of what encloses it where the file left a field out. */
+static struct config_mark mark_of_place(const void *context, const struct config_place *place)
+{
+	static const char *const lists[] = {
+		[CONFIG_INTERFACE] = "interfaces",
+		[CONFIG_POOL] = "pools",
+		[CONFIG_BACKEND] = "pools",
+		[CONFIG_VIP] = "vips",
+	};
+	const struct reader *reader = context;
+	yaml_document_t *document = reader->document;
+	const yaml_node_t *node = yaml_document_get_root_node(document), *field = NULL;
+
+	if (place->section != CONFIG_ROOT) {
+		node = config_node_value(document, node, lists[place->section]);
+		node = config_node_item(document, node,
+					place->section == CONFIG_BACKEND ? place->pool
+									 : place->index);
+	}
+	if (place->section == CONFIG_BACKEND) {
+		node = config_node_value(document, node, "backends");
+		node = config_node_item(document, node, place->index);
+	}
+	if (place->field)
+		field = config_node_value(document, node, place->field);
+	return config_node_mark(field ? field : node);
+}
+
+int config_read(struct config *config, const char *text, size_t len_bytes,
+		struct config_error *error)
+{
+	const struct config_mark start = {1, 1};
+	yaml_document_t document;
+	struct reader reader = {.document = &document, .error = error};
+	struct config_text origin = {mark_of_place, &reader};
+	struct config read = {0};
+	int err;
+
+	if (len_bytes > CONFIG_FILE_MAX)
+		return config_error_set(error, start, "the file is larger than %u MiB",
+					CONFIG_FILE_MAX >> 20);
+	err = config_document_load(&document, text, len_bytes, error);
+	if (err)
+		return err;
+	err = read_root(&reader, &read);
+	if (!err)
+		err = config_validate(&read, &origin, error);
+	yaml_document_delete(&document);
+	if (err)
+		config_release(&read);
+	else
+		*config = read;
+	return err;
+}

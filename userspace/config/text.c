@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "config/text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DECIMALS 3 /* of a weight: log10(CONFIG_WEIGHT_ONE) */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_alphanumeric(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/*
+ * Read a decimal number up to @max and return what follows it, or NULL. A sign
+ * or a space is no digit, and 010 is refused: some would read it as octal.
+ */
+static const char *read_decimal(const char *text, uint64_t max, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!is_digit(*text) || (*text == '0' && is_digit(text[1])))
+		return NULL;
+	for (; is_digit(*text); text++) {
+		unsigned int digit = (unsigned int)(*text - '0');
+
+		if (sum > (max - digit) / 10)
+			return NULL;
+		sum = sum * 10 + digit;
+	}
+	*value = sum;
+	return text;
+}
+
+int text_parse_address(const char *text, struct config_address *address)
+{
+	struct config_address parsed = {0};
+
+	if (inet_pton(AF_INET, text, parsed.bytes) == 1)
+		parsed.family = AF_INET;
+	else if (inet_pton(AF_INET6, text, parsed.bytes) == 1)
+		parsed.family = AF_INET6;
+	else
+		return -EINVAL;
+	*address = parsed;
+	return 0;
+}
+
+int text_parse_port(const char *text, uint16_t *port)
+{
+	uint64_t value;
+	const char *end = read_decimal(text, UINT16_MAX, &value);
+
+	if (!end || *end)
+		return -EINVAL;
+	*port = (uint16_t)value;
+	return 0;
+}
+
+int text_parse_weight(const char *text, uint32_t *weight_milli)
+{
+	uint64_t value, milli = 0;
+	const char *end = read_decimal(text, CONFIG_WEIGHT_MAX / CONFIG_WEIGHT_ONE, &value);
+	int decimals = 0;
+
+	if (!end)
+		return -EINVAL;
+	if (*end == '.') {
+		for (end++; is_digit(*end); end++, decimals++) {
+			if (decimals == DECIMALS)
+				return -EINVAL;
+			milli = milli * 10 + (unsigned int)(*end - '0');
+		}
+		if (!decimals)
+			return -EINVAL;
+		for (; decimals < DECIMALS; decimals++)
+			milli *= 10;
+	}
+	value = value * CONFIG_WEIGHT_ONE + milli;
+	if (*end || value > CONFIG_WEIGHT_MAX)
+		return -EINVAL;
+	*weight_milli = (uint32_t)value;
+	return 0;
+}
+
+int text_parse_protocol(const char *text, uint8_t *protocol)
+{
+	if (!strcmp(text, "tcp"))
+		*protocol = IPPROTO_TCP;
+	else if (!strcmp(text, "udp"))
+		*protocol = IPPROTO_UDP;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+int text_parse_seed(const char *text, uint64_t *seed)
+{
+	const char *end;
+	uint64_t value = 0;
+
+	if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X')) {
+		end = read_decimal(text, UINT64_MAX, &value);
+		if (!end || *end)
+			return -EINVAL;
+		*seed = value;
+		return 0;
+	}
+	text += 2;
+	if (strlen(text) < 1 || strlen(text) > 16)
+		return -EINVAL;
+	for (; *text; text++) {
+		static const char digits[] = "0123456789abcdef";
+		/* Sets the bit that tells lower case from upper; digits have it already. */
+		const char *digit = strchr(digits, *text | 0x20);
+
+		if (!digit || !is_alphanumeric(*text))
+			return -EINVAL;
+		value = value << 4 | (uint64_t)(digit - digits);
+	}
+	*seed = value;
+	return 0;
+}
+
+/*
+ * Split the first @len bytes of @text at the port. @has_port tells "10.0.0.1"
+ * from "10.0.0.1:0". An IPv6 address has to stand in brackets to have a port,
+ * as its own colons would hide the one in front of it.
+ */
+static int parse_endpoint(const char *text, size_t len, struct config_address *address,
+			  uint16_t *port, bool *has_port)
+{
+	char copy[TEXT_ENDPOINT_LEN];
+	struct config_address parsed;
+	char *host = copy, *end, *colon;
+	uint16_t number = 0;
+
+	if (len >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+
+	colon = strchr(copy, ':');
+	if (copy[0] == '[') {
+		end = strchr(++host, ']');
+		if (!end || (end[1] && end[1] != ':'))
+			return -EINVAL;
+		*end = '\0';
+		colon = end[1] ? end + 1 : NULL;
+	} else if (colon && strchr(colon + 1, ':')) {
+		colon = NULL;
+	}
+	if (colon) {
+		*colon = '\0';
+		if (text_parse_port(colon + 1, &number))
+			return -EINVAL;
+	}
+	if (text_parse_address(host, &parsed))
+		return -EINVAL;
+	if (copy[0] == '[' && parsed.family != AF_INET6)
+		return -EINVAL;
+	*address = parsed;
+	*port = number;
+	*has_port = colon;
+	return 0;
+}
+
+int text_parse_endpoint(const char *text, struct config_address *address, uint16_t *port)
+{
+	bool has_port;
+
+	return parse_endpoint(text, strlen(text), address, port, &has_port);
+}
+
+int text_parse_vip(const char *text, struct config_vip *vip)
+{
+	const char *slash = strchr(text, '/');
+	struct config_address address;
+	uint16_t port;
+	uint8_t protocol;
+	bool has_port;
+
+	if (!slash || text_parse_protocol(slash + 1, &protocol))
+		return -EINVAL;
+	/* A VIP on every port has to be asked for with ":0", never by leaving something out. */
+	if (parse_endpoint(text, (size_t)(slash - text), &address, &port, &has_port) || !has_port)
+		return -EINVAL;
+	vip->address = address;
+	vip->protocol = protocol;
+	vip->port = port;
+	return 0;
+}
+
+bool text_is_name(const char *text)
+{
+	size_t len = strnlen(text, CONFIG_NAME_MAX + 1);
+
+	if (len < 1 || len > CONFIG_NAME_MAX || !is_alphanumeric(text[0]))
+		return false;
+	for (size_t i = 1; i < len; i++)
+		if (!is_alphanumeric(text[i]) && !strchr("._-", text[i]))
+			return false;
+	return true;
+}
+
+const char *text_address(const struct config_address *address, char out[TEXT_ADDRESS_LEN])
+{
+	if (!inet_ntop(address->family, address->bytes, out, TEXT_ADDRESS_LEN))
+		snprintf(out, TEXT_ADDRESS_LEN, "?");
+	return out;
+}
+
+const char *text_endpoint(const struct config_address *address, uint16_t port,
+			  char out[TEXT_ENDPOINT_LEN])
+{
+	char host[TEXT_ADDRESS_LEN];
+
+	text_address(address, host);
+	if (!port)
+		snprintf(out, TEXT_ENDPOINT_LEN, "%s", host);
+	else if (address->family == AF_INET6)
+		snprintf(out, TEXT_ENDPOINT_LEN, "[%s]:%" PRIu16, host, port);
+	else
+		snprintf(out, TEXT_ENDPOINT_LEN, "%s:%" PRIu16, host, port);
+	return out;
+}
+
+const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN])
+{
+	bool brackets = vip->address.family == AF_INET6;
+	char host[TEXT_ADDRESS_LEN];
+
+	snprintf(out, TEXT_ENDPOINT_LEN, "%s%s%s:%" PRIu16 "/%s", brackets ? "[" : "",
+		 text_address(&vip->address, host), brackets ? "]" : "", vip->port,
+		 text_protocol(vip->protocol));
+	return out;
+}
+
+const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN])
+{
+	uint32_t milli = weight_milli % CONFIG_WEIGHT_ONE;
+	int len = snprintf(out, TEXT_WEIGHT_LEN, "%" PRIu32 ".%03" PRIu32,
+			   weight_milli / CONFIG_WEIGHT_ONE, milli);
+
+	while (out[len - 1] == '0')
+		out[--len] = '\0';
+	if (out[len - 1] == '.')
+		out[--len] = '\0';
+	return out;
+}
+
+const char *text_protocol(uint8_t protocol)
+{
+	switch (protocol) {
+	case IPPROTO_TCP:
+		return "tcp";
+	case IPPROTO_UDP:
+		return "udp";
+	}
+	return "?";
+}
+
+const char *text_forward(enum config_forward forward)
+{
+	switch (forward) {
+	case CONFIG_DR:
+		return "dr";
+	case CONFIG_NAT:
+		return "nat";
+	}
+	return "?";
+}
+
+const char *text_mode(enum config_mode mode)
+{
+	switch (mode) {
+	case CONFIG_NATIVE:
+		return "native";
+	case CONFIG_GENERIC:
+		return "generic";
+	}
+	return "?";
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Values as people write them: addresses, ports, weights, protocols, endpoints.
+ * Used by the YAML reader, the CLI's arguments and the control socket, so that
+ * one spelling is accepted everywhere. Pure functions; nothing is allocated.
+ * Parsers return 0 or -EINVAL and leave their outputs untouched on error.
+ */
+#ifndef RINGLB_CONFIG_TEXT_H
+#define RINGLB_CONFIG_TEXT_H
+
+#include "config/config.h"
+
+#define TEXT_ADDRESS_LEN 46 /* as INET6_ADDRSTRLEN */
+#define TEXT_ENDPOINT_LEN 64
+#define TEXT_WEIGHT_LEN 12
+
+/* "192.0.2.1" or "2001:db8::1"; no zone, no prefix length, no host name. */
+int text_parse_address(const char *text, struct config_address *address);
+
+/* "0" to "65535", decimal digits only. */
+int text_parse_port(const char *text, uint16_t *port);
+
+/* "0" to "1000" with at most three decimals: "1", "0.5", "1.25"; in thousandths. */
+int text_parse_weight(const char *text, uint32_t *weight_milli);
+
+/* "tcp" or "udp". */
+int text_parse_protocol(const char *text, uint8_t *protocol);
+
+/* "192.0.2.1:80", "[2001:db8::1]:80", or an address alone, then *port is 0. */
+int text_parse_endpoint(const char *text, struct config_address *address, uint16_t *port);
+
+/* "192.0.2.1:80/tcp", "[2001:db8::1]:80/udp"; port 0 is any. vip->pool is not touched. */
+int text_parse_vip(const char *text, struct config_vip *vip);
+
+/* 64 bits, decimal or 0x hexadecimal. */
+int text_parse_seed(const char *text, uint64_t *seed);
+
+/* Letters, digits, '.', '_' and '-', 1 to CONFIG_NAME_MAX bytes, starting with a letter or digit. */
+bool text_is_name(const char *text);
+
+/* Each fills @out and returns it, for use in a printf() argument. */
+const char *text_address(const struct config_address *address, char out[TEXT_ADDRESS_LEN]);
+const char *text_endpoint(const struct config_address *address, uint16_t port,
+			  char out[TEXT_ENDPOINT_LEN]);
+const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN]);
+const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN]);
+const char *text_protocol(uint8_t protocol);
+const char *text_forward(enum config_forward forward);
+const char *text_mode(enum config_mode mode);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "config/validate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config/text.h"
+
+int config_refuse(const struct config_check *check, const struct config_place *place,
+		  const char *format, ...)
+{
+	char subject[CONFIG_PLACE_LEN], reason[sizeof(check->error->what)];
+	struct config_mark mark = {0};
+	const char *separator = " ";
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	if (check->text) {
+		mark = check->text->mark(check->text->context, place);
+		config_place_path(place, subject);
+	} else {
+		config_place_name(place, check->config, subject);
+	}
+	/* The whole model has no name. */
+	if (!*subject)
+		separator = "";
+	return config_error_set(check->error, mark, "%s%s%s", subject, separator, reason);
+}
+
+const char *config_first(const struct config_check *check, const struct config_place *place,
+			 char out[CONFIG_FIRST_LEN])
+{
+	char name[CONFIG_PLACE_LEN];
+
+	if (check->text)
+		snprintf(out, CONFIG_FIRST_LEN, "first at line %zu",
+			 check->text->mark(check->text->context, place).line);
+	else
+		snprintf(out, CONFIG_FIRST_LEN, "first by %s",
+			 config_place_name(place, check->config, name));
+	return out;
+}
+
+static const char *ipv4_flaw(const uint8_t bytes[4])
+{
+	uint32_t address = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+			   (uint32_t)bytes[2] << 8 | bytes[3];
+
+	if (address == INADDR_ANY)
+		return "the unspecified address";
+	if (address == INADDR_BROADCAST)
+		return "the broadcast address";
+	if (IN_MULTICAST(address))
+		return "a multicast address";
+	if (bytes[0] == IN_LOOPBACKNET)
+		return "a loopback address";
+	return NULL;
+}
+
+static const char *ipv6_flaw(const uint8_t bytes[16])
+{
+	struct in6_addr address;
+
+	memcpy(&address, bytes, sizeof(address));
+	if (IN6_IS_ADDR_UNSPECIFIED(&address))
+		return "the unspecified address";
+	if (IN6_IS_ADDR_LOOPBACK(&address))
+		return "a loopback address";
+	if (IN6_IS_ADDR_MULTICAST(&address))
+		return "a multicast address";
+	if (IN6_IS_ADDR_LINKLOCAL(&address))
+		return "a link-local address";
+	if (IN6_IS_ADDR_V4MAPPED(&address))
+		return "an IPv4 address mapped into IPv6";
+	return NULL;
+}
+
+static int check_address(const struct config_check *check, struct config_place place,
+			 const struct config_address *address)
+{
+	char text[TEXT_ADDRESS_LEN];
+	const char *flaw = NULL;
+
+	place.field = "address";
+	if (address->family != AF_INET && address->family != AF_INET6)
+		return config_refuse(check, &place, CONFIG_MUST_ADDRESS);
+	flaw = address->family == AF_INET ? ipv4_flaw(address->bytes) : ipv6_flaw(address->bytes);
+	if (flaw)
+		return config_refuse(check, &place, "must not be %s, got '%s'", flaw,
+				     text_address(address, text));
+	return 0;
+}
+
+/* @name fills an array of @size bytes, and need not end in it. */
+static int refuse_name(const struct config_check *check, struct config_place place,
+		       const char *name, size_t size, const char *must)
+{
+	char quote[CONFIG_QUOTE_LEN];
+
+	place.field = "name";
+	return config_refuse(check, &place, "%s, got %s", must,
+			     config_quote(name, strnlen(name, size), quote));
+}
+
+static int check_count(const struct config_check *check, const char *field, size_t n, size_t max)
+{
+	const struct config_place place = {.section = CONFIG_ROOT, .field = field};
+
+	if (n > max)
+		return config_refuse(check, &place, "must have at most %zu entries, got %zu", max,
+				     n);
+	return 0;
+}
+
+static int check_interfaces(const struct config_check *check)
+{
+	const struct config *config = check->config;
+	struct config_place place = {.section = CONFIG_ROOT, .field = "interfaces"};
+
+	if (!config->n_interfaces)
+		return config_refuse(check, &place, "must have at least one entry");
+	place = (struct config_place){.section = CONFIG_INTERFACE};
+	for (; place.index < config->n_interfaces; place.index++) {
+		const struct config_interface *interface = &config->interfaces[place.index];
+
+		if (!config_interface_name_valid(interface->name))
+			return refuse_name(check, place, interface->name, sizeof(interface->name),
+					   CONFIG_MUST_INTERFACE);
+		if (interface->mode != CONFIG_NATIVE && interface->mode != CONFIG_GENERIC) {
+			place.field = "mode";
+			return config_refuse(check, &place, CONFIG_MUST_MODE);
+		}
+	}
+	return check_count(check, "interfaces", config->n_interfaces, CONFIG_INTERFACES_MAX);
+}
+
+static int check_backend(const struct config_check *check, struct config_place place)
+{
+	const struct config_pool *pool = &check->config->pools[place.pool];
+	const struct config_backend *backend = &pool->backends[place.index];
+	char weight[TEXT_WEIGHT_LEN];
+	int err;
+
+	if (!text_is_name(backend->name))
+		return refuse_name(check, place, backend->name, sizeof(backend->name),
+				   CONFIG_MUST_NAME);
+	err = check_address(check, place, &backend->address);
+	if (err)
+		return err;
+	if (backend->port && pool->forward == CONFIG_DR) {
+		place.field = "port";
+		return config_refuse(check, &place,
+				     "must be left out, got '%d' (a dr pool cannot rewrite ports)",
+				     backend->port);
+	}
+	if (backend->weight_milli > CONFIG_WEIGHT_MAX) {
+		place.field = "weight";
+		return config_refuse(check, &place, CONFIG_MUST_WEIGHT ", got '%s'",
+				     text_weight(backend->weight_milli, weight));
+	}
+	return 0;
+}
+
+/* As ring_build() counts: round(vnodes * weight), and at least one if there is any weight. */
+static uint64_t positions_of(const struct config_pool *pool)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < pool->n_backends; i++) {
+		uint64_t weight = pool->backends[i].weight_milli;
+		uint64_t n = (pool->vnodes * weight + CONFIG_WEIGHT_ONE / 2) / CONFIG_WEIGHT_ONE;
+
+		sum += weight && !n ? 1 : n;
+	}
+	return sum;
+}
+
+static int check_pool(const struct config_check *check, struct config_place place)
+{
+	const struct config_pool *pool = &check->config->pools[place.index];
+	struct config_place item = {.section = CONFIG_BACKEND, .pool = place.index};
+	uint64_t positions;
+	int err = 0;
+
+	if (!text_is_name(pool->name))
+		return refuse_name(check, place, pool->name, sizeof(pool->name), CONFIG_MUST_NAME);
+	if (pool->forward != CONFIG_NAT && pool->forward != CONFIG_DR) {
+		place.field = "forward";
+		return config_refuse(check, &place, CONFIG_MUST_FORWARD);
+	}
+	if (pool->vnodes < 1 || pool->vnodes > CONFIG_POSITIONS_MAX) {
+		place.field = "vnodes";
+		return config_refuse(check, &place, CONFIG_MUST_VNODES ", got '%u'", pool->vnodes);
+	}
+	for (; !err && item.index < pool->n_backends; item.index++)
+		err = check_backend(check, item);
+	if (err)
+		return err;
+	positions = positions_of(pool);
+	if (positions > CONFIG_POSITIONS_MAX)
+		return config_refuse(check, &place,
+				     "has %" PRIu64 " positions (vnodes times weight, summed), "
+				     "at most %u fit; lower vnodes or the weights",
+				     positions, CONFIG_POSITIONS_MAX);
+	return 0;
+}
+
+static int check_pools(const struct config_check *check)
+{
+	const struct config *config = check->config;
+	struct config_place place = {.section = CONFIG_POOL};
+	const struct config_place nowhere = {.section = CONFIG_ROOT};
+	size_t n_backends = 0;
+	int err = check_count(check, "pools", config->n_pools, CONFIG_POOLS_MAX);
+
+	for (size_t i = 0; i < config->n_pools; i++)
+		n_backends += config->pools[i].n_backends;
+	if (!err && n_backends > CONFIG_BACKENDS_MAX)
+		return config_refuse(check, &nowhere, "%zu backends over all pools, at most %d fit",
+				     n_backends, CONFIG_BACKENDS_MAX);
+	for (; !err && place.index < config->n_pools; place.index++)
+		err = check_pool(check, place);
+	return err;
+}
+
+static int refuse_vip_pool(const struct config_check *check, struct config_place place)
+{
+	const struct config *config = check->config;
+	struct config_guess guess = {.word = config->vips[place.index].pool};
+	char hint[CONFIG_HINT_LEN];
+
+	for (size_t i = 0; i < config->n_pools; i++)
+		config_guess_offer(&guess, config->pools[i].name);
+	place.field = "pool";
+	return config_refuse(check, &place, "'%s' does not exist%s", guess.word,
+			     config_guess_hint(&guess, hint));
+}
+
+static int check_vip(const struct config_check *check, struct config_place place)
+{
+	const struct config_vip *vip = &check->config->vips[place.index];
+	char quote[CONFIG_QUOTE_LEN];
+	int err = check_address(check, place, &vip->address);
+
+	if (err)
+		return err;
+	if (vip->protocol != IPPROTO_TCP && vip->protocol != IPPROTO_UDP) {
+		place.field = "protocol";
+		return config_refuse(check, &place, CONFIG_MUST_PROTOCOL ", got '%d'",
+				     vip->protocol);
+	}
+	if (!text_is_name(vip->pool)) {
+		place.field = "pool";
+		return config_refuse(
+			check, &place, CONFIG_MUST_NAME ", got %s",
+			config_quote(vip->pool, strnlen(vip->pool, sizeof(vip->pool)), quote));
+	}
+	check->vip_pools[place.index] = config_find_pool(check->config, vip->pool);
+	if (!check->vip_pools[place.index])
+		return refuse_vip_pool(check, place);
+	return 0;
+}
+
+static int check_vips(const struct config_check *check)
+{
+	struct config_place place = {.section = CONFIG_VIP};
+	int err = check_count(check, "vips", check->config->n_vips, CONFIG_VIPS_MAX);
+
+	for (; !err && place.index < check->config->n_vips; place.index++)
+		err = check_vip(check, place);
+	return err;
+}
+
+int config_validate(const struct config *config, const struct config_text *text,
+		    struct config_error *error)
+{
+	struct config_check check = {.config = config, .text = text, .error = error};
+	int err;
+
+	/* One too many, as calloc(0) may return NULL. */
+	check.vip_pools = calloc(config->n_vips + 1, sizeof(*check.vip_pools));
+	if (!check.vip_pools)
+		return -ENOMEM;
+	err = check_interfaces(&check);
+	if (!err)
+		err = check_pools(&check);
+	if (!err)
+		err = check_vips(&check);
+	if (!err)
+		err = config_check_unique(&check);
+	if (!err)
+		err = config_check_nat(&check);
+	free(check.vip_pools);
+	return err;
+}

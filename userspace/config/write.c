@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The model as YAML. Every field is written out, so that a file does not depend on defaults. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <yaml.h>
+
+#include "config/model.h"
+#include "config/text.h"
+
+/* @failed sticks: libyaml fails only for want of memory here, as all text is valid. */
+struct writer {
+	yaml_emitter_t emitter;
+	char *text;
+	size_t len;
+	size_t room;
+	bool failed;
+};
+
+static int append(void *context, unsigned char *bytes, size_t len)
+{
+	struct writer *writer = context;
+
+	if (len > writer->room - writer->len) {
+		size_t room = 2 * (writer->len + len);
+		char *text = realloc(writer->text, room);
+
+		if (!text)
+			return 0;
+		writer->text = text;
+		writer->room = room;
+	}
+	memcpy(writer->text + writer->len, bytes, len);
+	writer->len += len;
+	return 1;
+}
+
+/* @ready: 0 if the event could not be made. libyaml frees the event in any other case. */
+static void emit(struct writer *writer, yaml_event_t *event, int ready)
+{
+	if (writer->failed || !ready) {
+		if (ready)
+			yaml_event_delete(event);
+		writer->failed = true;
+		return;
+	}
+	if (!yaml_emitter_emit(&writer->emitter, event))
+		writer->failed = true;
+}
+
+static void emit_value(struct writer *writer, const char *text, yaml_scalar_style_t style)
+{
+	yaml_event_t event;
+	int ready = yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
+						 (int)strlen(text), 1, 1, style);
+
+	emit(writer, &event, ready);
+}
+
+static void emit_plain(struct writer *writer, const char *field, const char *text)
+{
+	emit_value(writer, field, YAML_PLAIN_SCALAR_STYLE);
+	emit_value(writer, text, YAML_PLAIN_SCALAR_STYLE);
+}
+
+static void emit_quoted(struct writer *writer, const char *field, const char *text)
+{
+	emit_value(writer, field, YAML_PLAIN_SCALAR_STYLE);
+	emit_value(writer, text, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+}
+
+/* Quoted where other readers of YAML 1.1 would see a number, a boolean or nothing. */
+static void emit_name(struct writer *writer, const char *field, const char *name)
+{
+	static const char *const words[] = {"y",    "n",     "yes", "no",  "on",
+					    "true", "false", "off", "null"};
+	bool quoted = !isalpha((unsigned char)name[0]);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		quoted = quoted || !strcasecmp(name, words[i]);
+	if (quoted)
+		emit_quoted(writer, field, name);
+	else
+		emit_plain(writer, field, name);
+}
+
+/* 1:2:3:4:5:6:7:8 would be a number to base 60. */
+static void emit_address(struct writer *writer, const struct config_address *address)
+{
+	char text[TEXT_ADDRESS_LEN];
+
+	text_address(address, text);
+	if (address->family == AF_INET6)
+		emit_quoted(writer, "address", text);
+	else
+		emit_plain(writer, "address", text);
+}
+
+static void emit_number(struct writer *writer, const char *field, uint32_t number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%" PRIu32, number);
+	emit_plain(writer, field, text);
+}
+
+static void open_mapping(struct writer *writer)
+{
+	yaml_event_t event;
+
+	emit(writer, &event,
+	     yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
+}
+
+static void close_mapping(struct writer *writer)
+{
+	yaml_event_t event;
+
+	emit(writer, &event, yaml_mapping_end_event_initialize(&event));
+}
+
+static void open_list(struct writer *writer, const char *field)
+{
+	yaml_event_t event;
+
+	emit_value(writer, field, YAML_PLAIN_SCALAR_STYLE);
+	emit(writer, &event,
+	     yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
+						  YAML_BLOCK_SEQUENCE_STYLE));
+}
+
+static void close_list(struct writer *writer)
+{
+	yaml_event_t event;
+
+	emit(writer, &event, yaml_sequence_end_event_initialize(&event));
+}
+
+static void emit_backend(struct writer *writer, const struct config_backend *backend)
+{
+	char weight[TEXT_WEIGHT_LEN];
+
+	open_mapping(writer);
+	emit_name(writer, "name", backend->name);
+	emit_address(writer, &backend->address);
+	if (backend->port)
+		emit_number(writer, "port", backend->port);
+	emit_plain(writer, "weight", text_weight(backend->weight_milli, weight));
+	close_mapping(writer);
+}
+
+static void emit_pool(struct writer *writer, const struct config_pool *pool)
+{
+	open_mapping(writer);
+	emit_name(writer, "name", pool->name);
+	emit_plain(writer, "forward", text_forward(pool->forward));
+	emit_number(writer, "vnodes", pool->vnodes);
+	open_list(writer, "backends");
+	for (size_t i = 0; i < pool->n_backends; i++)
+		emit_backend(writer, &pool->backends[i]);
+	close_list(writer);
+	close_mapping(writer);
+}
+
+static void emit_interface(struct writer *writer, const struct config_interface *interface)
+{
+	open_mapping(writer);
+	emit_name(writer, "name", interface->name);
+	emit_plain(writer, "mode", text_mode(interface->mode));
+	close_mapping(writer);
+}
+
+static void emit_vip(struct writer *writer, const struct config_vip *vip)
+{
+	open_mapping(writer);
+	emit_address(writer, &vip->address);
+	emit_plain(writer, "protocol", text_protocol(vip->protocol));
+	emit_number(writer, "port", vip->port);
+	emit_name(writer, "pool", vip->pool);
+	close_mapping(writer);
+}
+
+static void emit_root(struct writer *writer, const struct config *config)
+{
+	char seed[sizeof("0x0123456789abcdef")];
+
+	snprintf(seed, sizeof(seed), "0x%016" PRIx64, config->seed);
+	open_mapping(writer);
+	emit_plain(writer, "seed", seed);
+	open_list(writer, "interfaces");
+	for (size_t i = 0; i < config->n_interfaces; i++)
+		emit_interface(writer, &config->interfaces[i]);
+	close_list(writer);
+	open_list(writer, "pools");
+	for (size_t i = 0; i < config->n_pools; i++)
+		emit_pool(writer, &config->pools[i]);
+	close_list(writer);
+	open_list(writer, "vips");
+	for (size_t i = 0; i < config->n_vips; i++)
+		emit_vip(writer, &config->vips[i]);
+	close_list(writer);
+	close_mapping(writer);
+}
+
+int config_format(const struct config *config, char **text, size_t *len_bytes)
+{
+	struct writer writer = {0};
+	yaml_event_t event;
+
+	if (!yaml_emitter_initialize(&writer.emitter))
+		return -ENOMEM;
+	yaml_emitter_set_output(&writer.emitter, append, &writer);
+	emit(&writer, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
+	emit(&writer, &event, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
+	emit_root(&writer, config);
+	emit(&writer, &event, yaml_document_end_event_initialize(&event, 1));
+	emit(&writer, &event, yaml_stream_end_event_initialize(&event));
+	yaml_emitter_delete(&writer.emitter);
+	if (writer.failed) {
+		free(writer.text);
+		return -ENOMEM;
+	}
+	*text = writer.text;
+	*len_bytes = writer.len;
+	return 0;
+}
