@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of this directory share and nobody else sees. */
+#ifndef RINGLB_DATAPLANE_STATE_H
+#define RINGLB_DATAPLANE_STATE_H
+
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "dataplane/dataplane.h"
+
+#define PIN_PATH_LEN 512
+
+struct ringlb_bpf;
+
+/**
+ * struct dataplane
+ * @skeleton: maps and the program as type XDP, for verification and test runs
+ * @shared: the same program for libxdp, which loads it as it needs; NULL until
+ *	the first attach
+ * @backends: the whole map `backends`, mapped
+ */
+struct dataplane {
+	char pin_dir[256];
+	int lock_fd;
+	int cpus;
+	struct ringlb_bpf *skeleton;
+	struct bpf_object *shared_object;
+	struct xdp_program *shared;
+	struct backend *backends;
+	uint32_t rings_id;
+};
+
+int dataplane_fail(struct dataplane_error *error, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Hold @pin_dir for this process. Return: a descriptor, -EBUSY, -errno. */
+int pins_lock(const char *pin_dir, struct dataplane_error *error);
+
+/* Have the maps of @object pinned in, or reused from, @pin_dir. */
+int pins_assign(struct bpf_object *object, const char *pin_dir);
+
+/* Id of the map pinned as @name. Return: 0, -ENOENT, -errno. */
+int pins_map_id(const char *pin_dir, const char *name, uint32_t *id);
+
+/* Unlink all pins and the directory. Return: number of pins, -errno. */
+int pins_remove(const char *pin_dir);
+
+/*
+ * Find the program on @ifindex that uses the map @rings_id. Return: 0 with a
+ * @multiprog to close and a @program inside it; -ENOENT if there is none (and
+ * *@multiprog is NULL or to be closed all the same).
+ */
+int attach_find(uint32_t ifindex, uint32_t rings_id, struct xdp_multiprog **multiprog,
+		struct xdp_program **program);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "dataplane/state.h"
+#include "ringlb.skel.h"
+
+/* Write @value unless the map holds it already; @live is scratch of the value's size. */
+static int table_set(int fd, const void *key, const void *value, void *live, size_t value_len)
+{
+	if (!bpf_map_lookup_elem(fd, key, live) && !memcmp(live, value, value_len))
+		return 0;
+	return bpf_map_update_elem(fd, key, value, BPF_ANY) ? -errno : 0;
+}
+
+static int table_remove(int fd, const void *key)
+{
+	if (!bpf_map_delete_elem(fd, key))
+		return 0;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+/*
+ * Step @cursor to the next key. A hash map starts over from the first key when
+ * the given one is not in it, which is why an all-zero cursor begins.
+ */
+static int table_next(int fd, void *cursor, void *value)
+{
+	if (bpf_map_get_next_key(fd, cursor, cursor))
+		return -errno;
+	return bpf_map_lookup_elem(fd, cursor, value) ? -errno : 0;
+}
+
+int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const struct vip *value)
+{
+	struct vip live;
+
+	return table_set(bpf_map__fd(dp->skeleton->maps.vips), key, value, &live, sizeof(live));
+}
+
+int dataplane_remove_vip(struct dataplane *dp, const struct endpoint *key)
+{
+	return table_remove(bpf_map__fd(dp->skeleton->maps.vips), key);
+}
+
+int dataplane_get_vip(struct dataplane *dp, const struct endpoint *key, struct vip *value)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(dp->skeleton->maps.vips), key, value) ? -errno : 0;
+}
+
+int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip *value)
+{
+	return table_next(bpf_map__fd(dp->skeleton->maps.vips), cursor, value);
+}
+
+int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key, const struct reply *value)
+{
+	struct reply live;
+
+	return table_set(bpf_map__fd(dp->skeleton->maps.replies), key, value, &live, sizeof(live));
+}
+
+int dataplane_remove_reply(struct dataplane *dp, const struct endpoint *key)
+{
+	return table_remove(bpf_map__fd(dp->skeleton->maps.replies), key);
+}
+
+int dataplane_next_reply(struct dataplane *dp, struct endpoint *cursor, struct reply *value)
+{
+	return table_next(bpf_map__fd(dp->skeleton->maps.replies), cursor, value);
+}
+
+int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
+			const struct label *label)
+{
+	struct label live;
+
+	return table_set(bpf_map__fd(dp->skeleton->maps.labels), key, label, &live, sizeof(live));
+}
+
+int dataplane_remove_label(struct dataplane *dp, const struct label_key *key)
+{
+	return table_remove(bpf_map__fd(dp->skeleton->maps.labels), key);
+}
+
+int dataplane_next_label(struct dataplane *dp, struct label_key *cursor, struct label *label)
+{
+	return table_next(bpf_map__fd(dp->skeleton->maps.labels), cursor, label);
+}
+
+int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex)
+{
+	struct bpf_devmap_val value = {.ifindex = ifindex};
+
+	return bpf_map_update_elem(bpf_map__fd(dp->skeleton->maps.egress), &ifindex, &value,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+/* Set element @id of a per-CPU counter map to zero on every CPU. */
+static int counter_reset(struct dataplane *dp, int fd, uint32_t id)
+{
+	void *zeros = calloc((size_t)dp->cpus, sizeof(struct counter));
+	int err;
+
+	if (!zeros)
+		return -ENOMEM;
+	err = bpf_map_update_elem(fd, &id, zeros, BPF_ANY) ? -errno : 0;
+	free(zeros);
+	return err;
+}
+
+int dataplane_reset_vip(struct dataplane *dp, uint32_t vip)
+{
+	return counter_reset(dp, bpf_map__fd(dp->skeleton->maps.vip_counters), vip);
+}
+
+static bool same_backend(const struct backend *a, const struct backend *b)
+{
+	return a->forward == b->forward && a->family == b->family && a->port == b->port &&
+	       !memcmp(a->address, b->address, sizeof(a->address));
+}
+
+int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend)
+{
+	struct backend *live = &dp->backends[id];
+	int err;
+
+	if (id >= BACKENDS_MAX)
+		return -ENOSPC;
+	if (same_backend(live, backend))
+		return 0;
+	err = counter_reset(dp, bpf_map__fd(dp->skeleton->maps.backend_count), id);
+	if (err)
+		return err;
+	memset(live, 0, sizeof(*live));
+	memcpy(live->address, backend->address, sizeof(live->address));
+	live->port = backend->port;
+	live->family = backend->family;
+	/* Last: from here on the entry counts. */
+	__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void dataplane_remove_backend(struct dataplane *dp, uint32_t id)
+{
+	if (id < BACKENDS_MAX)
+		__atomic_store_n(&dp->backends[id].forward, 0, __ATOMIC_RELEASE);
+}
+
+const struct backend *dataplane_get_backend(const struct dataplane *dp, uint32_t id)
+{
+	return id < BACKENDS_MAX ? &dp->backends[id] : NULL;
+}
+
+void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop)
+{
+	struct backend *live = &dp->backends[id];
+	uint32_t active = live->active & 1;
+
+	if (!memcmp(&live->nexthops[active], nexthop, sizeof(*nexthop)))
+		return;
+	live->nexthops[!active] = *nexthop;
+	__atomic_store_n(&live->active, !active, __ATOMIC_RELEASE);
+}
