@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The requests of the control socket, docs/api.md, in terms of a struct control. */
+#ifndef RINGLB_CONTROL_API_H
+#define RINGLB_CONTROL_API_H
+
+#include <jansson.h>
+
+#include "control/control.h"
+
+/**
+ * struct api - what requests act on
+ * @started: CLOCK_MONOTONIC seconds
+ * @done: set by `down`: the daemon is to exit once the answer is sent
+ */
+struct api {
+	struct control *control;
+	int64_t started;
+	bool done;
+};
+
+/** api_handle() - a server_handler; @context is a struct api */
+json_t *api_handle(void *context, json_t *request);
+
+/*
+ * Requests, one each. @request has passed the check of its members: those of the
+ * command are there and are text. Each returns a whole answer.
+ */
+json_t *api_status(struct api *api, json_t *request);
+json_t *api_vip_list(struct api *api, json_t *request);
+json_t *api_vip_add(struct api *api, json_t *request);
+json_t *api_vip_remove(struct api *api, json_t *request);
+json_t *api_pool_list(struct api *api, json_t *request);
+json_t *api_backend_list(struct api *api, json_t *request);
+json_t *api_backend_add(struct api *api, json_t *request);
+json_t *api_backend_remove(struct api *api, json_t *request);
+json_t *api_backend_weight(struct api *api, json_t *request);
+json_t *api_lookup(struct api *api, json_t *request);
+json_t *api_stats(struct api *api, json_t *request);
+json_t *api_reload(struct api *api, json_t *request);
+json_t *api_save(struct api *api, json_t *request);
+json_t *api_down(struct api *api, json_t *request);
+
+/* Objects of docs/api.md; new references, NULL without memory. */
+json_t *api_vip(struct api *api, const struct config_vip *vip);
+json_t *api_backend(struct api *api, const struct config_pool *pool, size_t index);
+json_t *api_vips(struct api *api);
+json_t *api_backends(struct api *api, const struct config_pool *only);
+
+/* differences.c: what became different, a line each. */
+json_t *api_differences(const struct config *before, const struct config *after);
+
+/* The text of member @name, or NULL. */
+const char *api_text(json_t *request, const char *name);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step from a running configuration to the next: prepare (may fail, changes
+ * nothing that is live), then commit. Internal to control/.
+ */
+#ifndef RINGLB_CONTROL_CHANGE_H
+#define RINGLB_CONTROL_CHANGE_H
+
+#include "control/control.h"
+
+/* What the source of a nat backend's reply becomes, and by which key it is found. */
+struct change_reply {
+	struct endpoint key;
+	struct reply value;
+};
+
+/**
+ * struct change - a prepared step
+ * @pools: n_pools of them, in the order of next->pools
+ * @ring_fds: ring_fds[i] is the loaded map of pools[i], or -1 if it is live already
+ * @ifindexes: of next->interfaces
+ * @attached: attached[i] is true if ifindexes[i] was attached by this change
+ */
+struct change {
+	struct control *control;
+	const struct config *next;
+	struct control_pool *pools;
+	size_t n_pools;
+	int *ring_fds;
+	uint32_t *ifindexes;
+	bool *attached;
+	struct change_reply *replies; /* ascending by key */
+	size_t n_replies;
+	struct ids pool_ids;
+	struct ids backend_ids;
+	struct ids vip_ids;
+};
+
+/* Prepare everything. Return: 0; -errno with @error filled; then release it all the same. */
+int change_prepare(struct change *change, struct control *control, const struct config *next,
+		   struct control_error *error);
+
+/* The largest share of hash space that changes its backend in one pool, 0 to 1. */
+int change_moved(const struct change *change, double *moved);
+
+/* Write what was prepared. Return: 0, or the first -errno; what was written stays. */
+int change_commit(struct change *change, struct control_error *error);
+
+/* Take out of the data plane what the new configuration has no use for. */
+void change_clean(struct change *change);
+
+/* Hand the new pools and ids over to the control; the change is empty afterwards. */
+void change_adopt(struct change *change);
+
+/* Undo what preparing did outside, and free; NULL members are allowed. */
+void change_release(struct change *change);
+
+/* Free pools and what they hold. */
+void control_pools_free(struct control_pool *pools, size_t n_pools);
+
+/* "POOL/NAME/ENDPOINT/FORWARD": an id belongs to one of these. */
+#define CHANGE_KEY_LEN 256
+const char *change_backend_key(const struct config_pool *pool, const struct config_backend *backend,
+			       char out[CHANGE_KEY_LEN]);
+
+/* Fill the three id tables of @control from what is live. Return: 0 or -errno. */
+int control_read_ids(struct control *control);
+
+/* Fill change->replies. Return: 0 or -ENOMEM. */
+int change_list_replies(struct change *change);
+
+/* change_nexthops.c: resolve the backends of the new pools, waiting a moment for new ones. */
+int change_resolve(struct change *change);
+/* Let the kernel forget neighbours that @from used and @to does not. */
+void change_forget(struct nexthops *nexthops, const struct control_pool *from, size_t n_from,
+		   const struct control_pool *to, size_t n_to);
+/* A next hop in the data plane's terms; ifindex 0 unless it is resolved. */
+struct nexthop change_nexthop(const struct nexthop_info *info);
+
+#endif

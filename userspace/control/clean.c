@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Taking out what is stale, and reading back what is live: both go by the maps. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/text.h"
+#include "control/change.h"
+
+static bool wants_vip(const struct change *change, const struct endpoint *key)
+{
+	for (size_t v = 0; v < change->next->n_vips; v++) {
+		struct endpoint wanted = control_vip_key(&change->next->vips[v]);
+
+		if (!memcmp(&wanted, key, sizeof(wanted)))
+			return true;
+	}
+	return false;
+}
+
+static void clean_vips(struct change *change)
+{
+	struct endpoint key = {};
+	struct vip value;
+
+	while (!dataplane_next_vip(change->control->dp, &key, &value))
+		if (!wants_vip(change, &key))
+			dataplane_remove_vip(change->control->dp, &key);
+}
+
+static int compare_reply_key(const void *key, const void *reply)
+{
+	return memcmp(key, &((const struct change_reply *)reply)->key, sizeof(struct endpoint));
+}
+
+static void clean_replies(struct change *change)
+{
+	struct endpoint key = {};
+	struct reply value;
+
+	while (!dataplane_next_reply(change->control->dp, &key, &value))
+		if (!bsearch(&key, change->replies, change->n_replies, sizeof(*change->replies),
+			     compare_reply_key))
+			dataplane_remove_reply(change->control->dp, &key);
+}
+
+static bool *wanted_ids(const struct ids *ids, size_t limit)
+{
+	bool *wanted = calloc(limit, sizeof(*wanted));
+
+	for (size_t i = 0; wanted && i < ids->len; i++)
+		wanted[ids->entries[i].id] = true;
+	return wanted;
+}
+
+static void clean_label(struct dataplane *dp, const struct label_key *key)
+{
+	if (key->kind == LABEL_POOL)
+		dataplane_remove_ring(dp, key->id);
+	else
+		dataplane_remove_backend(dp, key->id);
+	dataplane_remove_label(dp, key);
+}
+
+static void clean_labels(struct change *change)
+{
+	bool *pools = wanted_ids(&change->pool_ids, POOLS_MAX);
+	bool *backends = wanted_ids(&change->backend_ids, BACKENDS_MAX);
+	struct label_key key = {};
+	struct label label;
+
+	/* Without memory the stale entries stay until the next change; they harm nobody. */
+	while (pools && backends && !dataplane_next_label(change->control->dp, &key, &label)) {
+		const bool *wanted = key.kind == LABEL_POOL ? pools : backends;
+
+		if (!wanted[key.id])
+			clean_label(change->control->dp, &key);
+	}
+	free(pools);
+	free(backends);
+}
+
+static void clean_interfaces(struct change *change)
+{
+	struct if_nameindex *all = if_nameindex();
+	struct dataplane_error ignored;
+
+	for (struct if_nameindex *one = all; one && one->if_index; one++) {
+		bool wanted = false;
+
+		for (size_t i = 0; i < change->next->n_interfaces; i++)
+			wanted |= change->ifindexes[i] == one->if_index;
+		if (!wanted)
+			dataplane_detach(change->control->dp, one->if_index, &ignored);
+	}
+	if (all)
+		if_freenameindex(all);
+}
+
+void change_clean(struct change *change)
+{
+	struct control *control = change->control;
+
+	clean_vips(change);
+	clean_replies(change);
+	clean_labels(change);
+	clean_interfaces(change);
+	change_forget(control->nexthops, control->pools, control->n_pools, change->pools,
+		      change->n_pools);
+}
+
+/* Backends are live as (label, entry); VIPs name their ids themselves. */
+static int read_label(struct control *control, const struct label_key *key,
+		      const struct label *label)
+{
+	const struct backend *entry = dataplane_get_backend(control->dp, key->id);
+	struct config_pool pool = {};
+	struct config_backend backend = {};
+	char text[CHANGE_KEY_LEN];
+
+	if (key->kind == LABEL_POOL)
+		return ids_add(&control->pool_ids, label->pool, key->id);
+	if (!entry)
+		return 0;
+	snprintf(pool.name, sizeof(pool.name), "%s", label->pool);
+	snprintf(backend.name, sizeof(backend.name), "%s", label->backend);
+	pool.forward = entry->forward == FORWARD_NAT ? CONFIG_NAT : CONFIG_DR;
+	backend.address.family = entry->family == ENDPOINT_IPV6 ? AF_INET6 : AF_INET;
+	memcpy(backend.address.bytes, entry->address, sizeof(backend.address.bytes));
+	backend.port = ntohs(entry->port);
+	return ids_add(&control->backend_ids, change_backend_key(&pool, &backend, text), key->id);
+}
+
+static int read_vip(struct control *control, const struct endpoint *key, const struct vip *value)
+{
+	struct config_vip vip = {
+		.protocol = key->protocol,
+		.port = ntohs(key->port),
+	};
+	char text[TEXT_ENDPOINT_LEN];
+
+	vip.address.family = key->family == ENDPOINT_IPV6 ? AF_INET6 : AF_INET;
+	memcpy(vip.address.bytes, key->address, sizeof(vip.address.bytes));
+	return ids_add(&control->vip_ids, text_vip(&vip, text), value->vip);
+}
+
+int control_read_ids(struct control *control)
+{
+	struct label_key label_key = {};
+	struct endpoint vip_key = {};
+	struct label label;
+	struct vip vip;
+	int err = 0;
+
+	while (!err && !dataplane_next_label(control->dp, &label_key, &label))
+		err = read_label(control, &label_key, &label);
+	while (!err && !dataplane_next_vip(control->dp, &vip_key, &vip))
+		err = read_vip(control, &vip_key, &vip);
+	ids_sort(&control->pool_ids);
+	ids_sort(&control->backend_ids);
+	ids_sort(&control->vip_ids);
+	return err;
+}

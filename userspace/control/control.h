@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The daemon's core: what should be so (a struct config), and making it so in the
+ * data plane as a difference, never as tear-down and set-up.
+ *
+ * A change is prepared completely (rings built and loaded, ids given, interfaces
+ * attached, the new state on disk) before anything live is touched; what can fail
+ * comes first, and a failure leaves everything as it was.
+ *
+ * Live changes that the configuration file does not have yet are kept in the state
+ * directory, as `running-DIGEST.yaml`, DIGEST being that of the file they are based
+ * on: they outlive kill -9, and an edited file makes them void.
+ */
+#ifndef RINGLB_CONTROL_CONTROL_H
+#define RINGLB_CONTROL_CONTROL_H
+
+#include "config/config.h"
+#include "control/ids.h"
+#include "control/lookup.h"
+#include "control/nexthop.h"
+#include "dataplane/dataplane.h"
+#include "ring/ring.h"
+
+#define CONTROL_PATH_MAX 256
+
+struct control_options {
+	const char *config_path;
+	const char *pin_dir;
+	const char *state_dir;
+};
+
+/* One line for people, as in struct config_error. */
+struct control_error {
+	char what[512];
+};
+
+/**
+ * struct control_pool - a live pool; the parallel of config.pools[i] of the same name
+ * @id: in the data plane
+ * @ring: what is live; ring->members ascend by name
+ * @ids: ids[i] is the data plane's id of ring->members[i]
+ * @nexthops: parallel to @ids
+ */
+struct control_pool {
+	char name[CONFIG_NAME_MAX + 1];
+	uint32_t id;
+	struct ring *ring;
+	uint32_t *ids;
+	struct nexthop_info *nexthops;
+};
+
+struct control {
+	struct control_options options;
+	char config_path[CONTROL_PATH_MAX];
+	uint64_t file_digest; /* of the configuration file as it was last read */
+	bool changed;	      /* `running` differs from that file */
+	struct config running;
+	struct control_pool *pools; /* running.n_pools of them, in running's order */
+	size_t n_pools;
+	struct ids pool_ids;	/* key: name */
+	struct ids backend_ids; /* key: change_backend_key() */
+	struct ids vip_ids;	/* key: text_vip() */
+	struct dataplane *dp;
+	struct nexthops *nexthops;
+};
+
+/**
+ * control_open() - take over or set up the data plane as the configuration says
+ *
+ * Return: 0; -errno with @error filled, then what was live is still live and
+ * *@out is left as it was.
+ */
+int control_open(struct control **out, const struct control_options *options,
+		 struct control_error *error);
+
+/** control_close() - let go of everything; traffic flows on. NULL is allowed. */
+void control_close(struct control *control);
+
+/**
+ * control_apply() - make @next the running configuration
+ * @next: valid; taken over and emptied on success
+ * @moved: receives the largest exact share of hash space that moved in one pool,
+ *	0 to 1; may be NULL
+ *
+ * Return: 0; -errno with @error filled, then nothing has changed.
+ */
+int control_apply(struct control *control, struct config *next, double *moved,
+		  struct control_error *error);
+
+/** control_reload() - control_apply() of the configuration file; live changes end */
+int control_reload(struct control *control, struct control_error *error);
+
+/** control_save() - write the running configuration to the configuration file */
+int control_save(struct control *control, struct control_error *error);
+
+/**
+ * control_down() - take everything out of the kernel that was put there
+ *
+ * @control can only be closed afterwards. Return: number of things removed; -errno.
+ */
+int control_down(struct control *control, void (*removed)(void *context, const char *line),
+		 void *context, struct control_error *error);
+
+/** control_find_pool() - the live pool called @name, or NULL */
+struct control_pool *control_find_pool(const struct control *control, const char *name);
+
+/**
+ * control_refresh_nexthops() - resolve all backends again and tell the data plane
+ *
+ * Return: number of backends whose next hop changed; -errno.
+ */
+int control_refresh_nexthops(struct control *control);
+
+/** control_flow() - a query in the data plane's terms */
+struct flow control_flow(const struct lookup_query *query);
+
+/** control_endpoint() - an address, protocol and port (host byte order) in its terms */
+struct endpoint control_endpoint(const struct config_address *address, uint8_t protocol,
+				 uint16_t port);
+
+/** control_vip_key() - a VIP in the data plane's terms */
+struct endpoint control_vip_key(const struct config_vip *vip);
+
+int control_fail(struct control_error *error, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

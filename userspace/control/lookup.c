@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "control/lookup.h"
+
+/* 16 + 16 address bytes, two ports, the protocol. */
+#define KEY_LEN_MAX 37
+
+static size_t append(uint8_t *key, size_t at, const void *bytes, size_t len)
+{
+	memcpy(key + at, bytes, len);
+	return at + len;
+}
+
+uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed)
+{
+	size_t address_len = query->source.family == AF_INET6 ? 16 : 4, len = 0;
+	uint16_t source_port = htons(query->source_port);
+	uint16_t destination_port = htons(query->destination_port);
+	uint8_t key[KEY_LEN_MAX];
+
+	len = append(key, len, query->source.bytes, address_len);
+	len = append(key, len, query->destination.bytes, address_len);
+	len = append(key, len, &source_port, sizeof(source_port));
+	len = append(key, len, &destination_port, sizeof(destination_port));
+	len = append(key, len, &query->protocol, sizeof(query->protocol));
+	return XXH64(key, len, seed);
+}
+
+int lookup_pool_ring(struct ring **out, const struct config_pool *pool, uint64_t seed)
+{
+	struct ring_params params = {
+		.hash = &ring_hash_xxh64,
+		.seed = seed,
+		.vnodes = pool->vnodes,
+	};
+	struct ring_member *members = lookup_pool_members(pool);
+	int err;
+
+	if (!members)
+		return -ENOMEM;
+	err = ring_build(out, &params, members, pool->n_backends);
+	free(members);
+	return err;
+}
+
+struct ring_member *lookup_pool_members(const struct config_pool *pool)
+{
+	struct ring_member *members = calloc(pool->n_backends + 1, sizeof(*members));
+
+	for (size_t b = 0; members && b < pool->n_backends; b++) {
+		snprintf(members[b].name, sizeof(members[b].name), "%s", pool->backends[b].name);
+		members[b].weight_milli = pool->backends[b].weight_milli;
+	}
+	return members;
+}
+
+static const struct config_vip *find_vip(const struct config *config,
+					 const struct lookup_query *query)
+{
+	struct config_vip wanted = {
+		.address = query->destination,
+		.protocol = query->protocol,
+		.port = query->destination_port,
+	};
+	const struct config_vip *vip = config_find_vip(config, &wanted);
+
+	if (vip)
+		return vip;
+	wanted.port = 0;
+	return config_find_vip(config, &wanted);
+}
+
+int lookup_offline(const struct config *config, const struct lookup_query *query,
+		   struct lookup_result *result)
+{
+	struct lookup_result found = {.slot = -1};
+	struct ring *ring = NULL;
+	int err;
+
+	if (query->source.family != query->destination.family)
+		return -EINVAL;
+	found.vip = find_vip(config, query);
+	if (!found.vip)
+		return -ENOENT;
+	found.pool = config_find_pool(config, found.vip->pool);
+	found.hash = lookup_hash(query, config->seed);
+	err = lookup_pool_ring(&ring, found.pool, config->seed);
+	if (err)
+		return err;
+	found.slot = ring_search(ring, found.hash);
+	if (found.slot >= 0) {
+		found.position = ring->positions[found.slot];
+		found.backend = config_find_backend(found.pool,
+						    ring->members[ring->owners[found.slot]].name);
+	} else {
+		found.slot = -1;
+	}
+	ring_free(ring);
+	*result = found;
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Next hops over rtnetlink: through which interface and to which MAC address a
+ * backend is reached, resolved and kept fresh.
+ *
+ * The kernel is asked to keep each neighbour that we watch resolved by itself
+ * (NTF_EXT_MANAGED, Linux 5.16), so the entry stays fresh while the daemon is down.
+ * Never blocks on the network: only on the kernel's own answers.
+ */
+#ifndef RINGLB_CONTROL_NEXTHOP_H
+#define RINGLB_CONTROL_NEXTHOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+enum nexthop_state {
+	NEXTHOP_RESOLVED,   /* all of struct nexthop_info is valid */
+	NEXTHOP_RESOLVING,  /* route and interface are known, the MAC address is not (yet) */
+	NEXTHOP_NO_ROUTE,   /* the kernel has no route, or one that discards */
+	NEXTHOP_LOCAL,	    /* the address is this host's own */
+	NEXTHOP_NOT_ETHERNET, /* the route leaves through an interface without MAC addresses */
+};
+
+struct nexthop_info {
+	enum nexthop_state state;
+	uint32_t ifindex;
+	struct config_address via; /* gateway, or the address itself when on-link */
+	uint8_t destination[6];	   /* MAC of @via */
+	uint8_t source[6];	   /* MAC of the interface */
+};
+
+struct nexthops;
+
+/**
+ * nexthops_open() - open the netlink sockets, subscribed to routes, neighbours and links
+ * Return: 0 or -errno; then *@out is left as it was.
+ */
+int nexthops_open(struct nexthops **out);
+
+/** nexthops_close() - close; the kernel keeps the managed neighbours. NULL is allowed. */
+void nexthops_close(struct nexthops *nexthops);
+
+/** nexthops_fd() - becomes readable when something may have changed; for poll() */
+int nexthops_fd(const struct nexthops *nexthops);
+
+/**
+ * nexthops_drain() - read all that is waiting on nexthops_fd()
+ *
+ * Return: 1 if a route, neighbour or link changed (then resolve again what you
+ * care about), 0 if nothing did; -errno. A receive buffer overrun counts as a change.
+ */
+int nexthops_drain(struct nexthops *nexthops);
+
+/**
+ * nexthops_resolve() - look an address up now
+ * @info: filled whenever 0 is returned, whatever the state
+ *
+ * Asks the kernel for the route, and for the neighbour entry of its gateway (or
+ * of the address itself). If that entry is missing, failed or not managed yet,
+ * the kernel is asked to resolve it and to keep it; the answer comes as a later
+ * change on nexthops_fd(). Costs two to three netlink round trips.
+ *
+ * Return: 0 or -errno.
+ */
+int nexthops_resolve(struct nexthops *nexthops, const struct config_address *address,
+		     struct nexthop_info *info);
+
+/**
+ * nexthops_forget() - let the kernel age a neighbour that nexthops_resolve() had it keep
+ * @ifindex, @via: as in struct nexthop_info
+ *
+ * Return: 0, also when there is no such entry any more; -errno.
+ */
+int nexthops_forget(struct nexthops *nexthops, uint32_t ifindex, const struct config_address *via);
+
+#endif

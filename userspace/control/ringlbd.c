@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ringlbd: options, signals and the event loop around a struct control. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/libbpf.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <xdp/libxdp.h>
+
+#include "control/api.h"
+#include "control/control.h"
+#include "control/down.h"
+#include "control/server.h"
+
+/* A burst of netlink changes is answered once; and all is looked at now and then. */
+#define REFRESH_SOON_US	 100000
+#define REFRESH_EVERY_US 5000000
+#define TIMER_SLACK_US	 10000
+
+static const char usage[] =
+	"usage: ringlbd [OPTION]...\n"
+	"\n"
+	"Balance TCP and UDP flows over backends, as the configuration file says.\n"
+	"Traffic flows on when ringlbd ends; --detach (or `ringlb down`) ends that too.\n"
+	"\n"
+	"  -c, --config FILE    configuration (default /etc/ringlb/ringlb.yaml)\n"
+	"  -s, --socket PATH    control socket (default /run/ringlb/ringlb.sock)\n"
+	"  -p, --pin-dir DIR    where maps are pinned (default " DATAPLANE_PIN_DIR ")\n"
+	"  -S, --state-dir DIR  where live changes are kept (default /var/lib/ringlb)\n"
+	"  -d, --detach         remove everything that was put in place, and exit\n"
+	"  -v, --verbose        show what libbpf and libxdp say\n"
+	"  -V, --version        print the version and exit\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Examples:\n"
+	"  ringlb check /etc/ringlb/ringlb.yaml && ringlbd\n"
+	"  ringlbd --config ./lab.yaml --socket ./ringlb.sock --state-dir ./state\n"
+	"  ringlbd --detach\n"
+	"\n"
+	"Signals: SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon.\n";
+
+struct options {
+	struct control_options control;
+	const char *socket;
+	bool detach;
+	bool verbose;
+};
+
+struct daemon {
+	struct api api;
+	sd_event *loop;
+	sd_event_source *refresh;
+	struct server *server;
+};
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("ringlbd: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, arguments);
+}
+
+static int print_libxdp(enum libxdp_print_level level, const char *format, va_list arguments)
+{
+	return level == LIBXDP_DEBUG ? 0 : vfprintf(stderr, format, arguments);
+}
+
+static int silent_libxdp(enum libxdp_print_level level, const char *format, va_list arguments)
+{
+	(void)level;
+	(void)format;
+	(void)arguments;
+	return 0;
+}
+
+static void set_verbosity(bool verbose)
+{
+	libbpf_set_print(verbose ? print_libbpf : NULL);
+	libxdp_set_print(verbose ? print_libxdp : silent_libxdp);
+}
+
+/* Return: -1 to go on, or the exit status. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"socket", required_argument, NULL, 's'},
+		{"pin-dir", required_argument, NULL, 'p'},
+		{"state-dir", required_argument, NULL, 'S'},
+		{"detach", no_argument, NULL, 'd'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:s:p:S:dvVh", longs, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			options->control.config_path = optarg;
+			break;
+		case 's':
+			options->socket = optarg;
+			break;
+		case 'p':
+			options->control.pin_dir = optarg;
+			break;
+		case 'S':
+			options->control.state_dir = optarg;
+			break;
+		case 'd':
+			options->detach = true;
+			break;
+		case 'v':
+			options->verbose = true;
+			break;
+		case 'V':
+			puts("ringlbd " RINGLB_VERSION);
+			return 0;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	say("unexpected argument '%s' (ringlbd --help)", argv[optind]);
+	return 2;
+}
+
+static void print_removed(void *context, const char *line)
+{
+	(void)context;
+	puts(line);
+}
+
+static int detach(const struct options *options)
+{
+	char error[DOWN_ERROR_LEN] = "";
+	int count = control_down_offline(options->control.pin_dir, print_removed, NULL, error);
+
+	if (count < 0)
+		say("%s", error);
+	else if (!count)
+		puts("nothing was in place");
+	return count < 0;
+}
+
+/* A tick: look at all next hops, then wait for the next change or the next round. */
+static int on_refresh(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct daemon *daemon = context;
+	int changed = control_refresh_nexthops(daemon->api.control);
+
+	(void)now_us;
+	if (changed < 0)
+		say("cannot resolve next hops: %s", strerror(-changed));
+	else if (changed)
+		say("%d backend%s changed next hop", changed, changed == 1 ? "" : "s");
+	sd_event_source_set_time_relative(source, REFRESH_EVERY_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_netlink(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct daemon *daemon = context;
+	uint64_t due, now;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (nexthops_drain(daemon->api.control->nexthops) <= 0)
+		return 0;
+	/* Never later than already planned, or a steady trickle would put it off for good. */
+	sd_event_now(daemon->loop, CLOCK_MONOTONIC, &now);
+	sd_event_source_get_time(daemon->refresh, &due);
+	if (due < now + REFRESH_SOON_US)
+		return 0;
+	return sd_event_source_set_time(daemon->refresh, now + REFRESH_SOON_US);
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+	struct daemon *daemon = context;
+	struct control_error error = {};
+
+	(void)source;
+	(void)info;
+	if (control_reload(daemon->api.control, &error))
+		say("not reloaded: %s", error.what);
+	else
+		say("reloaded '%s'", daemon->api.control->config_path);
+	return 0;
+}
+
+static json_t *on_request(void *context, json_t *request)
+{
+	struct daemon *daemon = context;
+	json_t *answer = api_handle(&daemon->api, request);
+
+	if (daemon->api.done)
+		sd_event_exit(daemon->loop, 0);
+	return answer;
+}
+
+static int add_signals(struct daemon *daemon)
+{
+	sigset_t signals;
+	int err;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	/* A client that goes away while it is written to is no reason to end. */
+	signal(SIGPIPE, SIG_IGN);
+	err = sd_event_add_signal(daemon->loop, NULL, SIGHUP, on_reload, daemon);
+	if (err >= 0)
+		err = sd_event_add_signal(daemon->loop, NULL, SIGINT, NULL, NULL);
+	if (err >= 0)
+		err = sd_event_add_signal(daemon->loop, NULL, SIGTERM, NULL, NULL);
+	return err;
+}
+
+static int add_sources(struct daemon *daemon)
+{
+	int err = sd_event_add_io(daemon->loop, NULL, nexthops_fd(daemon->api.control->nexthops),
+				  EPOLLIN, on_netlink, daemon);
+
+	if (err >= 0)
+		err = sd_event_add_time_relative(daemon->loop, &daemon->refresh, CLOCK_MONOTONIC,
+						 REFRESH_EVERY_US, TIMER_SLACK_US, on_refresh,
+						 daemon);
+	return err;
+}
+
+static int serve(struct daemon *daemon, const struct options *options)
+{
+	const struct config *running = &daemon->api.control->running;
+	struct timespec now;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	daemon->api.started = now.tv_sec;
+	err = add_sources(daemon);
+	if (err < 0) {
+		say("cannot set up the event loop: %s", strerror(-err));
+		return 1;
+	}
+	err = server_open(&daemon->server, daemon->loop, options->socket, on_request, daemon);
+	if (err) {
+		say("cannot listen on '%s': %s", options->socket, strerror(-err));
+		return 1;
+	}
+	say("ready: %zu interfaces, %zu pools, %zu vips; socket '%s'", running->n_interfaces,
+	    running->n_pools, running->n_vips, options->socket);
+	sd_notify(0, "READY=1");
+	err = sd_event_loop(daemon->loop);
+	server_close(daemon->server);
+	sd_event_source_unref(daemon->refresh);
+	return err < 0;
+}
+
+static int run(const struct options *options)
+{
+	struct control_error error = {};
+	struct daemon daemon = {};
+	int status = 1, err;
+
+	err = sd_event_new(&daemon.loop);
+	if (err >= 0)
+		err = add_signals(&daemon);
+	if (err < 0) {
+		say("cannot set up the event loop: %s", strerror(-err));
+		return 1;
+	}
+	if (control_open(&daemon.api.control, &options->control, &error))
+		say("%s", error.what);
+	else
+		status = serve(&daemon, options);
+	control_close(daemon.api.control);
+	sd_event_unref(daemon.loop);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.control =
+			{
+				.config_path = "/etc/ringlb/ringlb.yaml",
+				.pin_dir = DATAPLANE_PIN_DIR,
+				.state_dir = "/var/lib/ringlb",
+			},
+		.socket = "/run/ringlb/ringlb.sock",
+	};
+	int status = parse_options(argc, argv, &options);
+
+	if (status >= 0)
+		return status;
+	set_verbosity(options.verbose);
+	return options.detach ? detach(&options) : run(&options);
+}
