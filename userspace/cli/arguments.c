@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cli/arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/error.h"
+
+#define HELP_HINT "see 'ringlb --help'"
+
+#define OPTION(field) offsetof(struct cli_options, field)
+const struct arguments_option arguments_options[] = {
+	{"--socket", "PATH", 0, OPTION(socket),
+	 "control socket of ringlbd (" CLI_SOCKET_DEFAULT ")"},
+	{"--json", NULL, 0, OPTION(json), "print the result as JSON"},
+	{"--help", NULL, 0, OPTION(help), "this text, or that of a command"},
+	{"--version", NULL, 0, OPTION(version), "print the version"},
+	{"--pool", "POOL", CLI_POOL, OPTION(pool), "pool; needed where several would fit"},
+	{"--weight", "W", CLI_WEIGHT, OPTION(weight), "weight, 0 to 1000, at most 3 decimals (1)"},
+	{"--config", "FILE", CLI_CONFIG, OPTION(config), "answer from a file, without ringlbd"},
+	{"--all", NULL, CLI_ALL, OPTION(all), "also the verdicts that no packet had"},
+	{"--pin-dir", "DIR", CLI_PIN_DIR, OPTION(pin_dir),
+	 "where the pins are if ringlbd is not running (" CLI_PIN_DIR_DEFAULT ")"},
+	{0},
+};
+
+static const char *quote(const char *text, char out[CONFIG_QUOTE_LEN])
+{
+	return config_quote(text, strlen(text), out);
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && word[1] != '.' && !(word[1] >= '0' && word[1] <= '9');
+}
+
+static const struct arguments_option *option_find(const char *name, size_t len)
+{
+	const struct arguments_option *option;
+
+	if (len == 2 && !strncmp(name, "-h", len)) { /* too widespread to be refused */
+		name = "--help";
+		len = strlen(name);
+	}
+	for (option = arguments_options; option->name; option++)
+		if (strlen(option->name) == len && !strncmp(option->name, name, len))
+			return option;
+	return NULL;
+}
+
+static int option_unknown(const char *word, size_t len)
+{
+	char name[CONFIG_NAME_MAX + 1], hint[CONFIG_HINT_LEN], quoted[CONFIG_QUOTE_LEN];
+	struct config_guess guess = {.word = name};
+	const struct arguments_option *option;
+
+	/* A longer one is near to nothing. */
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	for (option = arguments_options; option->name; option++)
+		config_guess_offer(&guess, option->name);
+	cli_error("unknown option %s%s, " HELP_HINT, config_quote(word, len, quoted),
+		  config_guess_hint(&guess, hint));
+	return CLI_USAGE;
+}
+
+/* Read the option at argv[*at] and step to its last word. */
+static int option_read(struct arguments *out, int argc, char **argv, int *at)
+{
+	const char *word = argv[*at], *equals = strchr(word, '=');
+	size_t len = equals ? (size_t)(equals - word) : strlen(word);
+	const struct arguments_option *option = option_find(word, len);
+	char *field;
+
+	if (!option)
+		return option_unknown(word, len);
+	field = (char *)&out->options + option->offset;
+	out->given |= option->bit;
+	if (!option->value) {
+		if (equals) {
+			cli_error("option '%s' takes no value, " HELP_HINT, option->name);
+			return CLI_USAGE;
+		}
+		*(bool *)(void *)field = true;
+		return CLI_DONE;
+	}
+	if (!equals && *at + 1 == argc) {
+		cli_error("option '%s' needs a value, " HELP_HINT, option->name);
+		return CLI_USAGE;
+	}
+	*(const char **)(void *)field = equals ? equals + 1 : argv[++*at];
+	return CLI_DONE;
+}
+
+int arguments_read(struct arguments *out, int argc, char **argv)
+{
+	struct arguments arguments = {
+		.options = {.socket = CLI_SOCKET_DEFAULT, .pin_dir = CLI_PIN_DIR_DEFAULT},
+		.words = argv,
+	};
+	bool ended = false;
+	int status;
+
+	for (int i = 1; i < argc; i++) {
+		if (!ended && !strcmp(argv[i], "--")) {
+			ended = true;
+		} else if (!ended && is_option(argv[i])) {
+			status = option_read(&arguments, argc, argv, &i);
+			if (status)
+				return status;
+		} else {
+			arguments.words[arguments.n_words++] = argv[i];
+		}
+	}
+	*out = arguments;
+	return CLI_DONE;
+}
+
+bool arguments_is_group(const char *word)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (cli_commands[i]->group && !strcmp(cli_commands[i]->group, word))
+			return true;
+	return false;
+}
+
+static bool command_is(const struct cli_command *command, char *const *words, size_t n_words)
+{
+	if (!command->group)
+		return !strcmp(command->name, words[0]);
+	return n_words > 1 && !strcmp(command->group, words[0]) && !strcmp(command->name, words[1]);
+}
+
+static int group_incomplete(const char *group)
+{
+	char list[128] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (cli_commands[i]->group && !strcmp(cli_commands[i]->group, group) &&
+		    len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "", cli_commands[i]->name);
+	cli_error("'%s' must be followed by one of: %s, see 'ringlb %s --help'", group, list,
+		  group);
+	return CLI_USAGE;
+}
+
+static int command_unknown(const struct arguments *arguments)
+{
+	const char *group = arguments_is_group(arguments->words[0]) ? arguments->words[0] : NULL;
+	const char *word = arguments->words[group ? 1 : 0];
+	char hint[CONFIG_HINT_LEN], quoted[CONFIG_QUOTE_LEN];
+	struct config_guess guess = {.word = word};
+	const struct cli_command *command;
+
+	for (size_t i = 0; cli_commands[i]; i++) {
+		command = cli_commands[i];
+		if (!group)
+			config_guess_offer(&guess, command->group ? command->group : command->name);
+		else if (command->group && !strcmp(command->group, group))
+			config_guess_offer(&guess, command->name);
+	}
+	config_guess_hint(&guess, hint);
+	if (group)
+		cli_error("unknown command %s after '%s'%s, see 'ringlb %s --help'",
+			  quote(word, quoted), group, hint, group);
+	else
+		cli_error("unknown command %s%s, " HELP_HINT, quote(word, quoted), hint);
+	return CLI_USAGE;
+}
+
+int arguments_command(const struct arguments *arguments, const struct cli_command **out,
+		      char ***operands)
+{
+	if (arguments->n_words == 0) {
+		cli_error("no command given, " HELP_HINT);
+		return CLI_USAGE;
+	}
+	for (size_t i = 0; cli_commands[i]; i++) {
+		if (command_is(cli_commands[i], arguments->words, arguments->n_words)) {
+			*out = cli_commands[i];
+			*operands = arguments->words + (cli_commands[i]->group ? 2 : 1);
+			return CLI_DONE;
+		}
+	}
+	if (arguments->n_words == 1 && arguments_is_group(arguments->words[0]))
+		return group_incomplete(arguments->words[0]);
+	return command_unknown(arguments);
+}
+
+int arguments_check(const struct arguments *arguments, const struct cli_command *command,
+		    char *const *operands)
+{
+	size_t n = arguments->n_words - (size_t)(operands - arguments->words), i;
+	const struct arguments_option *option;
+	char words[64], quoted[CONFIG_QUOTE_LEN];
+
+	snprintf(words, sizeof(words), "%s%s%s", command->group ? command->group : "",
+		 command->group ? " " : "", command->name);
+	for (option = arguments_options; option->name; option++) {
+		if (arguments->given & option->bit & ~command->options) {
+			cli_error("option '%s' does not apply to '%s', see 'ringlb %s --help'",
+				  option->name, words, words);
+			return CLI_USAGE;
+		}
+	}
+	for (i = 0; command->operands[i]; i++) {
+		if (i == n) {
+			cli_error("'%s' needs %s, see 'ringlb %s --help'", words,
+				  command->operands[i], words);
+			return CLI_USAGE;
+		}
+	}
+	if (i < n) {
+		cli_error("unexpected argument %s, see 'ringlb %s --help'",
+			  quote(operands[i], quoted), words);
+		return CLI_USAGE;
+	}
+	for (option = arguments_options; option->name; option++) {
+		if (command->required & option->bit & ~arguments->given) {
+			cli_error("'%s' needs %s %s, see 'ringlb %s --help'", words, option->name,
+				  option->value, words);
+			return CLI_USAGE;
+		}
+	}
+	return CLI_DONE;
+}

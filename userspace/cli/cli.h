@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the commands of `ringlb` share: how a command is described, how it ends and
+ * how it asks the daemon. Only this room prints.
+ */
+#ifndef RINGLB_CLI_CLI_H
+#define RINGLB_CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_SOCKET_DEFAULT  "/run/ringlb/ringlb.sock"
+#define CLI_PIN_DIR_DEFAULT "/sys/fs/bpf/ringlb"
+#define CLI_OPERANDS_MAX    3
+
+enum cli_exit {
+	CLI_DONE = 0,
+	CLI_FAILED = 1, /* refused by the daemon, or not possible */
+	CLI_USAGE = 2,	/* wrong usage; nothing was tried */
+};
+
+struct cli_options {
+	const char *socket;
+	const char *pin_dir;
+	const char *pool; /* NULL if not given, as the next two */
+	const char *weight;
+	const char *config;
+	bool all;
+	bool json;
+	bool help;
+	bool version;
+};
+
+/* Options that only some commands take. */
+enum cli_option_bit {
+	CLI_POOL = 1 << 0,
+	CLI_WEIGHT = 1 << 1,
+	CLI_CONFIG = 1 << 2,
+	CLI_ALL = 1 << 3,
+	CLI_PIN_DIR = 1 << 4,
+};
+
+/**
+ * struct cli_command - one command, as the parser and the help see it
+ * @group: first of its two words, or NULL if it has but one
+ * @operands: their names, all of them required
+ * @options, @required: enum cli_option_bit
+ * @about: paragraphs of the help, broken into lines
+ * @examples: lines of the help
+ * @run: @operands are as many as described. Return: enum cli_exit; says why on stderr.
+ */
+struct cli_command {
+	const char *group;
+	const char *name;
+	const char *operands[CLI_OPERANDS_MAX + 1];
+	unsigned int options;
+	unsigned int required;
+	const char *summary;
+	const char *about;
+	const char *examples;
+	int (*run)(const struct cli_options *options, char *const *operands);
+};
+
+/* All commands, in the order of the help; ends with NULL. */
+extern const struct cli_command *const cli_commands[];
+
+/** cli_error() - "ringlb: ..." on stderr, on one line whatever the arguments hold */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** cli_print_json() - @value on stdout */
+void cli_print_json(const json_t *value);
+
+/**
+ * cli_ask() - ask the daemon and print its answer
+ * @request: taken over; NULL is reported as a lack of memory
+ * @print: prints the result for people; with --json it is printed as it came
+ *
+ * Return: enum cli_exit; says why on stderr.
+ */
+int cli_ask(const struct cli_options *options, json_t *request, int timeout_s,
+	    int (*print)(const struct cli_options *options, const json_t *result));
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <stdio.h>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/print.h"
+
+static int print_stats(const struct cli_options *options, const json_t *result)
+{
+	int status;
+
+	status = print_verdicts(json_object_get(result, "verdicts"), options->all);
+	if (status)
+		return status;
+	putchar('\n');
+	status = print_vips(json_object_get(result, "vips"));
+	if (status)
+		return status;
+	putchar('\n');
+	return print_backend_counters(json_object_get(result, "backends"));
+}
+
+static int run_stats(const struct cli_options *options, char *const *operands)
+{
+	(void)operands;
+	return cli_ask(options, json_pack("{s:s}", "command", "stats"), CLIENT_TIMEOUT_S,
+		       print_stats);
+}
+
+const struct cli_command cmd_stats = {
+	.name = "stats",
+	.options = CLI_ALL,
+	.summary = "what became of the packets",
+	.about = "Shows how many packets met each verdict, and the counters of each VIP and each\n"
+		 "backend. Verdicts without a packet are left out unless --all is given; with "
+		 "--json\n"
+		 "all are there.",
+	.examples = "  ringlb stats\n"
+		    "  ringlb stats --all\n"
+		    "  ringlb stats --json | jq '.verdicts[] | select(.action == \"DROP\")'",
+	.run = run_stats,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The commands, each described and implemented in the cmd_*.c of its family. */
+#ifndef RINGLB_CLI_COMMANDS_H
+#define RINGLB_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const struct cli_command cmd_status;
+extern const struct cli_command cmd_vip_list, cmd_vip_add, cmd_vip_remove;
+extern const struct cli_command cmd_pool_list;
+extern const struct cli_command cmd_backend_list, cmd_backend_add, cmd_backend_remove,
+	cmd_backend_weight;
+extern const struct cli_command cmd_lookup;
+extern const struct cli_command cmd_stats;
+extern const struct cli_command cmd_reload, cmd_save, cmd_down;
+extern const struct cli_command cmd_check;
+
+#endif

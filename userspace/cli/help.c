@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/arguments.h"
+
+#define OPTION_WIDTH 16
+
+/* "backend add NAME ADDRESS[:PORT] [--pool POOL]" into @out */
+static void synopsis(const struct cli_command *command, char *out, size_t size)
+{
+	const struct arguments_option *option;
+	bool required;
+	size_t len;
+
+	len = (size_t)snprintf(out, size, "%s%s%s", command->group ? command->group : "",
+			       command->group ? " " : "", command->name);
+	for (size_t i = 0; command->operands[i] && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, " %s", command->operands[i]);
+	for (option = arguments_options; option->name && len < size; option++) {
+		if (!(command->options & option->bit))
+			continue;
+		required = command->required & option->bit;
+		len += (size_t)snprintf(out + len, size - len, " %s%s%s%s%s", required ? "" : "[",
+					option->name, option->value ? " " : "",
+					option->value ? option->value : "", required ? "" : "]");
+	}
+}
+
+/* The options that all commands take, or those of @command only. */
+static void print_options(const struct cli_command *command)
+{
+	const struct arguments_option *option;
+	char left[32];
+
+	for (option = arguments_options; option->name; option++) {
+		if (command ? !(command->options & option->bit) : option->bit != 0)
+			continue;
+		snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
+			 option->value ? option->value : "");
+		printf("  %-*s  %s\n", OPTION_WIDTH, left, option->summary);
+	}
+}
+
+void help_all(void)
+{
+	char line[128];
+
+	puts("usage: ringlb [--socket PATH] [--json] COMMAND ...\n\n"
+	     "Shows and changes what ringlbd, the layer-4 load balancer, does.\n\n"
+	     "commands:");
+	for (size_t i = 0; cli_commands[i]; i++) {
+		synopsis(cli_commands[i], line, sizeof(line));
+		printf("  %s\n      %s\n", line, cli_commands[i]->summary);
+	}
+	puts("\noptions, before or after the command:");
+	print_options(NULL);
+	puts("\nA VIP is ADDRESS:PORT/PROTOCOL, like 192.0.2.10:80/tcp, [2001:db8::1]:443/tcp or,\n"
+	     "with port 0 for any, 192.0.2.10:0/udp.\n\n"
+	     "Exit status: 0 done, 1 refused or failed, 2 wrong usage.\n\n"
+	     "examples:\n"
+	     "  ringlb status\n"
+	     "  ringlb backend list --pool web\n"
+	     "  ringlb backend weight web1 0.5\n"
+	     "  ringlb --json stats | jq '.vips[].packets'\n"
+	     "  ringlb backend add --help");
+}
+
+void help_command(const struct cli_command *command)
+{
+	char line[128];
+
+	synopsis(command, line, sizeof(line));
+	printf("usage: ringlb [--socket PATH] [--json] %s\n\n%s\n", line, command->about);
+	if (command->options) {
+		puts("\noptions:");
+		print_options(command);
+	}
+	printf("\nexamples:\n%s\n", command->examples);
+}
+
+void help_group(const char *group)
+{
+	bool first = true;
+
+	for (size_t i = 0; cli_commands[i]; i++) {
+		if (!cli_commands[i]->group || strcmp(cli_commands[i]->group, group))
+			continue;
+		if (!first)
+			putchar('\n');
+		help_command(cli_commands[i]);
+		first = false;
+	}
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cli/print.h"
+
+#include <stdio.h>
+
+#include "cli/answer.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+
+static void text(struct table *table, const json_t *object, const char *member)
+{
+	table_cell(table, "%s", answer_text(object, member));
+}
+
+static void integer(struct table *table, const json_t *object, const char *member)
+{
+	table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(object, member));
+}
+
+static int finish(struct table *table)
+{
+	if (!table_print(table))
+		return CLI_DONE;
+	cli_error("out of memory");
+	return CLI_FAILED;
+}
+
+int print_interfaces(const json_t *interfaces)
+{
+	static const struct table_column columns[] = {
+		{"INTERFACE", TABLE_LEFT},
+		{"INDEX", TABLE_RIGHT},
+		{"MODE", TABLE_LEFT},
+		{"ATTACH", TABLE_LEFT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(interfaces); i++) {
+		const json_t *interface = json_array_get(interfaces, i);
+
+		text(&table, interface, "name");
+		integer(&table, interface, "ifindex");
+		text(&table, interface, "mode");
+		text(&table, interface, "attach");
+	}
+	return finish(&table);
+}
+
+int print_pools(const json_t *pools)
+{
+	static const struct table_column columns[] = {
+		{"POOL", TABLE_LEFT},	 {"FORWARD", TABLE_LEFT}, {"BACKENDS", TABLE_RIGHT},
+		{"WEIGHT", TABLE_RIGHT}, {"VNODES", TABLE_RIGHT}, {"POSITIONS", TABLE_RIGHT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(pools); i++) {
+		const json_t *pool = json_array_get(pools, i);
+
+		text(&table, pool, "name");
+		text(&table, pool, "forward");
+		integer(&table, pool, "backends");
+		text(&table, pool, "weight");
+		integer(&table, pool, "vnodes");
+		integer(&table, pool, "positions");
+	}
+	return finish(&table);
+}
+
+int print_vips(const json_t *vips)
+{
+	static const struct table_column columns[] = {
+		{"VIP", TABLE_LEFT},
+		{"POOL", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT},
+		{"BYTES", TABLE_RIGHT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(vips); i++) {
+		const json_t *vip = json_array_get(vips, i);
+
+		text(&table, vip, "vip");
+		text(&table, vip, "pool");
+		integer(&table, vip, "packets");
+		integer(&table, vip, "bytes");
+	}
+	return finish(&table);
+}
+
+int print_backends(const json_t *backends)
+{
+	static const struct table_column columns[] = {
+		{"POOL", TABLE_LEFT},	   {"BACKEND", TABLE_LEFT}, {"ADDRESS", TABLE_LEFT},
+		{"WEIGHT", TABLE_RIGHT},   {"SHARE", TABLE_RIGHT},  {"STATE", TABLE_LEFT},
+		{"INTERFACE", TABLE_LEFT}, {"MAC", TABLE_LEFT},	    {"PACKETS", TABLE_RIGHT},
+		{"BYTES", TABLE_RIGHT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(backends); i++) {
+		const json_t *backend = json_array_get(backends, i);
+
+		text(&table, backend, "pool");
+		text(&table, backend, "name");
+		text(&table, backend, "address");
+		text(&table, backend, "weight");
+		table_cell(&table, "%.2f %%", answer_percent(backend, "share"));
+		text(&table, backend, "state");
+		text(&table, backend, "interface");
+		text(&table, backend, "mac");
+		integer(&table, backend, "packets");
+		integer(&table, backend, "bytes");
+	}
+	return finish(&table);
+}
+
+int print_backend_counters(const json_t *backends)
+{
+	static const struct table_column columns[] = {
+		{"POOL", TABLE_LEFT},
+		{"BACKEND", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT},
+		{"BYTES", TABLE_RIGHT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(backends); i++) {
+		const json_t *backend = json_array_get(backends, i);
+
+		text(&table, backend, "pool");
+		text(&table, backend, "name");
+		integer(&table, backend, "packets");
+		integer(&table, backend, "bytes");
+	}
+	return finish(&table);
+}
+
+int print_verdicts(const json_t *verdicts, bool all)
+{
+	static const struct table_column columns[] = {
+		{"VERDICT", TABLE_LEFT},
+		{"ACTION", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT},
+		{"MEANING", TABLE_LEFT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(verdicts); i++) {
+		const json_t *verdict = json_array_get(verdicts, i);
+
+		if (!all && answer_integer(verdict, "packets") == 0)
+			continue;
+		text(&table, verdict, "name");
+		text(&table, verdict, "action");
+		integer(&table, verdict, "packets");
+		text(&table, verdict, "text");
+	}
+	return finish(&table);
+}
+
+void print_moved(const json_t *result)
+{
+	printf(", moved %.2f %% of the hash space\n", answer_percent(result, "moved"));
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The command line tool: talks to ringlbd, or works on a configuration file alone. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+
+const struct cli_command *const cli_commands[] = {
+	&cmd_status,	     &cmd_vip_list,	&cmd_vip_add,	  &cmd_vip_remove,
+	&cmd_pool_list,	     &cmd_backend_list, &cmd_backend_add, &cmd_backend_remove,
+	&cmd_backend_weight, &cmd_lookup,	&cmd_stats,	  &cmd_reload,
+	&cmd_save,	     &cmd_down,		&cmd_check,	  NULL,
+};
+
+static int run_help(const struct arguments *arguments)
+{
+	const struct cli_command *command;
+	char **operands;
+	int status;
+
+	if (arguments->n_words == 0) {
+		help_all();
+		return CLI_DONE;
+	}
+	if (arguments->n_words == 1 && arguments_is_group(arguments->words[0])) {
+		help_group(arguments->words[0]);
+		return CLI_DONE;
+	}
+	status = arguments_command(arguments, &command, &operands);
+	if (!status)
+		help_command(command);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct cli_command *command;
+	struct arguments arguments;
+	char **operands;
+	int status;
+
+	status = arguments_read(&arguments, argc, argv);
+	if (status)
+		return status;
+	if (arguments.options.version) {
+		puts("ringlb " RINGLB_VERSION);
+		return CLI_DONE;
+	}
+	if (arguments.n_words > 0 && !strcmp(arguments.words[0], "help")) {
+		arguments.options.help = true;
+		arguments.words++;
+		arguments.n_words--;
+	}
+	if (arguments.options.help)
+		return run_help(&arguments);
+	status = arguments_command(&arguments, &command, &operands);
+	if (!status)
+		status = arguments_check(&arguments, command, operands);
+	if (!status)
+		status = command->run(&arguments.options, operands);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	bool lost;
+	int status;
+
+	/* A reader that left is an error to report, not a reason to die halfway. */
+	signal(SIGPIPE, SIG_IGN);
+	status = run(argc, argv);
+
+	lost = ferror(stdout);
+	errno = 0;
+	if (fclose(stdout) == EOF || lost) {
+		cli_error("cannot write to standard output: %s",
+			  errno ? strerror(errno) : "an earlier write failed");
+		status = status ? status : CLI_FAILED;
+	}
+	return status;
+}

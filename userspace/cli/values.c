@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cli/values.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "cli/cli.h"
+#include "config/error.h"
+#include "config/text.h"
+
+static bool refuse(const char *what, const char *must, const char *text)
+{
+	char quote[CONFIG_QUOTE_LEN];
+
+	cli_error("%s %s, got %s", what, must, config_quote(text, strlen(text), quote));
+	return false;
+}
+
+bool value_is_name(const char *what, const char *text)
+{
+	return !text || text_is_name(text) || refuse(what, CONFIG_MUST_NAME, text);
+}
+
+bool value_is_weight(const char *text)
+{
+	const char *must = CONFIG_MUST_WEIGHT;
+	uint32_t weight_milli;
+
+	if (!text || !text_parse_weight(text, &weight_milli))
+		return true;
+	if (strchr(text, '.'))
+		must = CONFIG_MUST_WEIGHT " with at most three decimals";
+	return refuse("weight", must, text);
+}
+
+bool value_is_vip(const char *text)
+{
+	struct config_vip vip;
+
+	return !text_parse_vip(text, &vip) ||
+	       refuse("VIP", "must be like 192.0.2.10:80/tcp or [2001:db8::1]:443/udp", text);
+}
+
+bool value_is_endpoint(const char *text)
+{
+	struct config_address address;
+	uint16_t port;
+
+	return !text_parse_endpoint(text, &address, &port) ||
+	       refuse("address", "must be like 10.0.0.1, 10.0.0.1:8080 or [2001:db8::1]:8080",
+		      text);
+}
+
+bool value_read_peer(const char *what, const char *text, struct config_address *address,
+		     uint16_t *port)
+{
+	const char *must = "must be like 192.0.2.10:80 or [2001:db8::1]:80";
+	struct config_address parsed;
+	uint16_t number;
+
+	if (text_parse_endpoint(text, &parsed, &number))
+		return refuse(what, must, text);
+	/* Port 0 stands for none too; here it has to be written. */
+	if (!number && !strstr(text, "]:") && (parsed.family == AF_INET6 || !strchr(text, ':')))
+		return refuse(what, must, text);
+	*address = parsed;
+	*port = number;
+	return true;
+}
+
+bool value_read_protocol(const char *text, uint8_t *protocol)
+{
+	return !text_parse_protocol(text, protocol) ||
+	       refuse("protocol", "must be tcp or udp", text);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Operands and option values, checked before anybody is asked. Each says on stderr
+ * which value is wrong and what it must be; the caller returns CLI_USAGE then.
+ */
+#ifndef RINGLB_CLI_VALUES_H
+#define RINGLB_CLI_VALUES_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+
+/* @what is the word for it in the message: "pool", "name". NULL as text is an option not given. */
+bool value_is_name(const char *what, const char *text);
+bool value_is_weight(const char *text);
+bool value_is_vip(const char *text);
+
+/* A backend's address, with or without a port. */
+bool value_is_endpoint(const char *text);
+
+/* An address with its port; fills the outputs. */
+bool value_read_peer(const char *what, const char *text, struct config_address *address,
+		     uint16_t *port);
+bool value_read_protocol(const char *text, uint8_t *protocol);
+
+#endif
