@@ -482,9 +482,13 @@ static void test_existing_entry_kept(void **state)
 	assert_memory_equal(resolve("10.0.1.2").destination, mac_v1, 6);
 	assert_true(neighbour_shows("v0", "10.0.1.2", "lladdr 02:00:00:00:01:02 managed"));
 	assert_int_equal(resolve("10.0.1.3").state, NEXTHOP_RESOLVED);
-	forget("v0", "10.0.1.3"); /* a routing daemon's */
+	forget("v0", "10.0.1.3"); /* a routing daemon's, as is the next */
 	assert_true(neighbour_shows("v0", "10.0.1.3", "lladdr 02:00:00:00:01:ee"));
 	assert_true(neighbour_shows("v0", "10.0.1.3", "managed extern_learn"));
+	here("ip neigh add 10.0.1.4 lladdr 02:00:00:00:01:ee dev v0 nud reachable proto zebra");
+	assert_int_equal(resolve("10.0.1.4").state, NEXTHOP_RESOLVED);
+	assert_true(neighbour_shows("v0", "10.0.1.4", "managed"));
+	assert_true(neighbour_shows("v0", "10.0.1.4", "proto zebra"));
 }
 
 /* More than the kernel's table holds by default, and none is collected. */
@@ -501,20 +505,28 @@ static void test_many(void **state)
 	here("test $(ip -d neigh show to 10.64.0.0/16 | grep -c managed) = 1500");
 }
 
+static void check_forgotten(const char *via)
+{
+	forget("v0", via);
+	assert_false(neighbour_shows("v0", via, "managed"));
+	assert_false(neighbour_shows("v0", via, "extern_learn"));
+	assert_true(neighbour_shows("v0", via, "lladdr 02:00:00:00:01:02"));
+}
+
 static void test_forget(void **state)
 {
 	(void)state;
 	forget("v0", "10.0.1.2"); /* nothing there */
 	wait_state("10.0.1.2", NEXTHOP_RESOLVED, mac_v1, WAIT_MS);
-	assert_true(neighbour_shows("v0", "10.0.1.2", "managed"));
 	nexthops_close(nexthops); /* a restart */
-	assert_true(neighbour_shows("v0", "10.0.1.2", "managed"));
 	assert_int_equal(nexthops_open(&nexthops), 0);
-	forget("v0", "10.0.1.2");
-	assert_false(neighbour_shows("v0", "10.0.1.2", "managed"));
-	assert_false(neighbour_shows("v0", "10.0.1.2", "extern_learn"));
-	assert_true(neighbour_shows("v0", "10.0.1.2", "lladdr 02:00:00:00:01:02"));
+	assert_true(neighbour_shows("v0", "10.0.1.2", "managed"));
+	check_forgotten("10.0.1.2");
 	assert_int_equal(resolve("10.0.1.2").state, NEXTHOP_RESOLVED);
+	assert_true(neighbour_shows("v0", "10.0.1.2", "managed"));
+	check_forgotten("10.0.1.2");
+	here("ip neigh change 10.0.1.2 dev v0 managed"); /* by somebody else from now on */
+	forget("v0", "10.0.1.2");
 	assert_true(neighbour_shows("v0", "10.0.1.2", "managed"));
 }
 

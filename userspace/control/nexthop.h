@@ -16,11 +16,11 @@
 #include "config/config.h"
 
 enum nexthop_state {
-	NEXTHOP_RESOLVED,   /* all of struct nexthop_info is valid */
-	NEXTHOP_RESOLVING,  /* route and interface are known, the MAC address is not (yet) */
-	NEXTHOP_NO_ROUTE,   /* the kernel has no route, or one that discards */
-	NEXTHOP_LOCAL,	    /* the address is this host's own */
-	NEXTHOP_NOT_ETHERNET, /* the route leaves through an interface without MAC addresses */
+	NEXTHOP_RESOLVED,     /* all of struct nexthop_info is valid */
+	NEXTHOP_RESOLVING,    /* route and interface are known, the MAC address is not (yet) */
+	NEXTHOP_NO_ROUTE,     /* the kernel has no route, or one that discards */
+	NEXTHOP_LOCAL,	      /* the address is this host's own */
+	NEXTHOP_NOT_ETHERNET, /* out of an interface without MAC addresses, or encapsulated */
 };
 
 struct nexthop_info {
@@ -60,9 +60,11 @@ int nexthops_drain(struct nexthops *nexthops);
  * Asks the kernel for the route, and for the neighbour entry of its gateway (or
  * of the address itself). If that entry is missing, failed or not managed yet,
  * the kernel is asked to resolve it and to keep it; the answer comes as a later
- * change on nexthops_fd(). Costs two to three netlink round trips.
+ * change on nexthops_fd(). Costs three netlink round trips, one or two more if the
+ * kernel has to be asked. Static (permanent) entries are used and never touched.
  *
- * Return: 0 or -errno.
+ * Return: 0; -EAFNOSUPPORT, -EPERM, -ETIMEDOUT or another -errno, and then @info is
+ * left as it was.
  */
 int nexthops_resolve(struct nexthops *nexthops, const struct config_address *address,
 		     struct nexthop_info *info);
@@ -70,6 +72,9 @@ int nexthops_resolve(struct nexthops *nexthops, const struct config_address *add
 /**
  * nexthops_forget() - let the kernel age a neighbour that nexthops_resolve() had it keep
  * @ifindex, @via: as in struct nexthop_info
+ *
+ * Its MAC address stays. An entry that another program has had the kernel keep is left
+ * alone.
  *
  * Return: 0, also when there is no such entry any more; -errno.
  */
