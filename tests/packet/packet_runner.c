@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The rig for other languages: reads one command a line, a JSON object, from
+ * standard input and answers each with one line, {"error": TEXT} if it failed.
+ * `do` says what; ports are numbers, addresses text, protocols "tcp" or "udp".
+ *
+ *   shell      command                     runs in the namespaces of the rig
+ *   ifindex    name                        {"ifindex": N}
+ *   egress     ifindex
+ *   vip        address protocol port vip pool
+ *   reply      address protocol port to_address to_port
+ *   backend    id address port forward     forward is "dr" or "nat"
+ *   nexthop    id ifindex destination source
+ *   ring       pool seed vnodes backends   an array of ids, of weight 1 each
+ *   no_ring    pool
+ *   run        frame ifindex               frame is hex digits
+ *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
+ *
+ * The verdict of a run is the one whose counter rose; it is an error unless
+ * exactly one rose, by one.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "tests/packet/rig.h"
+
+#define BACKENDS_OF_A_RING 64
+#define ARRAY_LEN(array)   (sizeof(array) / sizeof((array)[0]))
+
+static struct rig rig;
+static uint64_t verdicts[VERDICT_COUNT];
+
+/* A handler's answer is a new object; NULL stands for a refused command. */
+typedef json_t *(*handler)(const json_t *command);
+
+static const char *text_of(const json_t *command, const char *name)
+{
+	const char *text = json_string_value(json_object_get(command, name));
+
+	return text ? text : "";
+}
+
+static uint32_t number_of(const json_t *command, const char *name)
+{
+	return (uint32_t)json_integer_value(json_object_get(command, name));
+}
+
+static uint8_t read_address(const json_t *command, const char *name, __be32 address[4])
+{
+	const char *text = text_of(command, name);
+
+	memset(address, 0, 16);
+	if (inet_pton(AF_INET, text, address) == 1)
+		return ENDPOINT_IPV4;
+	return inet_pton(AF_INET6, text, address) == 1 ? ENDPOINT_IPV6 : 0;
+}
+
+static struct endpoint read_endpoint(const json_t *command)
+{
+	struct endpoint key = {
+		.port = htons((uint16_t)number_of(command, "port")),
+		.protocol = strcmp(text_of(command, "protocol"), "udp") ? IPPROTO_TCP : IPPROTO_UDP,
+	};
+
+	key.family = read_address(command, "address", key.address);
+	return key;
+}
+
+static bool read_mac(const json_t *command, const char *name, uint8_t mac[6])
+{
+	return sscanf(text_of(command, name), "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1],
+		      &mac[2], &mac[3], &mac[4], &mac[5]) == 6;
+}
+
+static json_t *done(int err)
+{
+	return err ? json_pack("{s:s}", "error", strerror(-err)) : json_object();
+}
+
+static json_t *do_shell(const json_t *command)
+{
+	return done(system(text_of(command, "command")) ? -ECANCELED : 0);
+}
+
+static json_t *do_ifindex(const json_t *command)
+{
+	return json_pack("{s:i}", "ifindex", (int)if_nametoindex(text_of(command, "name")));
+}
+
+static json_t *do_egress(const json_t *command)
+{
+	return done(dataplane_allow_egress(rig.dp, number_of(command, "ifindex")));
+}
+
+static json_t *do_vip(const json_t *command)
+{
+	const struct endpoint key = read_endpoint(command);
+	const struct vip value = {
+		.vip = number_of(command, "vip"),
+		.pool = number_of(command, "pool"),
+	};
+
+	return key.family ? done(dataplane_set_vip(rig.dp, &key, &value)) : NULL;
+}
+
+static json_t *do_reply(const json_t *command)
+{
+	const struct endpoint key = read_endpoint(command);
+	struct reply value = {.port = htons((uint16_t)number_of(command, "to_port"))};
+
+	if (!key.family || read_address(command, "to_address", value.address) != key.family)
+		return NULL;
+	return done(dataplane_set_reply(rig.dp, &key, &value));
+}
+
+static json_t *do_backend(const json_t *command)
+{
+	struct backend value = {
+		.port = htons((uint16_t)number_of(command, "port")),
+		.forward = strcmp(text_of(command, "forward"), "nat") ? FORWARD_DR : FORWARD_NAT,
+	};
+
+	value.family = read_address(command, "address", value.address);
+	if (!value.family)
+		return NULL;
+	return done(dataplane_set_backend(rig.dp, number_of(command, "id"), &value));
+}
+
+static json_t *do_nexthop(const json_t *command)
+{
+	struct nexthop value = {.ifindex = number_of(command, "ifindex")};
+	uint32_t id = number_of(command, "id");
+
+	if (id >= BACKENDS_MAX || !read_mac(command, "destination", value.destination) ||
+	    !read_mac(command, "source", value.source))
+		return NULL;
+	dataplane_set_nexthop(rig.dp, id, &value);
+	return done(0);
+}
+
+static json_t *do_ring(const json_t *command)
+{
+	const struct ring_params params = {
+		.hash = &ring_hash_xxh64,
+		.seed = number_of(command, "seed"),
+		.vnodes = number_of(command, "vnodes"),
+	};
+	const json_t *backends = json_object_get(command, "backends");
+	struct ring_member members[BACKENDS_OF_A_RING] = {};
+	uint32_t ids[BACKENDS_OF_A_RING];
+	size_t len = json_array_size(backends);
+	struct ring *ring = NULL;
+	int err;
+
+	if (len > BACKENDS_OF_A_RING)
+		return NULL;
+	for (size_t i = 0; i < len; i++) {
+		ids[i] = (uint32_t)json_integer_value(json_array_get(backends, i));
+		/* Names ascend as the ids are given, so ids[i] stays that of members[i]. */
+		snprintf(members[i].name, sizeof(members[i].name), "backend-%02zu", i);
+		members[i].weight_milli = RING_WEIGHT_ONE;
+	}
+	err = ring_build(&ring, &params, members, len);
+	if (err)
+		return done(err);
+	rig_publish(&rig, number_of(command, "pool"), ring, ids);
+	ring_free(ring);
+	return done(0);
+}
+
+static json_t *do_no_ring(const json_t *command)
+{
+	return done(dataplane_remove_ring(rig.dp, number_of(command, "pool")));
+}
+
+static bool read_frame(const json_t *command, struct frame *frame)
+{
+	const char *text = text_of(command, "frame");
+	size_t len = strlen(text) / 2;
+
+	if (len < RIG_FRAME_MIN || len > RIG_FRAME_TOP || strlen(text) % 2)
+		return false;
+	frame->len = len;
+	for (size_t i = 0; i < len; i++) {
+		if (sscanf(text + 2 * i, "%2hhx", &frame->bytes[i]) != 1)
+			return false;
+	}
+	return true;
+}
+
+/* The one verdict that was counted since the last call, or VERDICT_COUNT. */
+static int counted_verdict(void)
+{
+	uint64_t rose = 0;
+	int which = VERDICT_COUNT;
+
+	for (int v = 0; v < VERDICT_COUNT; v++) {
+		uint64_t now = rig_verdict(&rig, v);
+
+		if (now != verdicts[v])
+			which = v;
+		rose += now - verdicts[v];
+		verdicts[v] = now;
+	}
+	return rose == 1 ? which : VERDICT_COUNT;
+}
+
+static json_t *do_run(const json_t *command)
+{
+	static const char *const actions[] = {"ABORTED", "DROP", "PASS", "TX", "REDIRECT"};
+	char text[2 * FRAME_MAX + 1] = "";
+	struct frame frame;
+	int action, verdict;
+
+	if (!read_frame(command, &frame))
+		return NULL;
+	action = rig_run(&rig, number_of(command, "ifindex"), &frame, &frame);
+	verdict = counted_verdict();
+	if (verdict == VERDICT_COUNT || action < 0 || action >= (int)ARRAY_LEN(actions))
+		return json_pack("{s:s}", "error", "not exactly one verdict was counted");
+	for (size_t i = 0; i < frame.len; i++)
+		snprintf(text + 2 * i, 3, "%02x", frame.bytes[i]);
+	return json_pack("{s:s, s:s, s:s}", "action", actions[action], "verdict",
+			 verdict_name(verdict), "frame", text);
+}
+
+static const struct {
+	const char *name;
+	handler run;
+} handlers[] = {
+	{"shell", do_shell},	 {"ifindex", do_ifindex}, {"egress", do_egress},
+	{"vip", do_vip},	 {"reply", do_reply},	  {"backend", do_backend},
+	{"nexthop", do_nexthop}, {"ring", do_ring},	  {"no_ring", do_no_ring},
+	{"run", do_run},
+};
+
+static json_t *answer(const char *line)
+{
+	json_t *command = json_loads(line, 0, NULL), *reply = NULL;
+	const char *name = text_of(command, "do");
+
+	for (size_t i = 0; i < ARRAY_LEN(handlers); i++) {
+		if (strcmp(handlers[i].name, name) == 0)
+			reply = handlers[i].run(command);
+	}
+	json_decref(command);
+	return reply ? reply : json_pack("{s:s}", "error", "bad command");
+}
+
+int main(void)
+{
+	size_t size = 0;
+	char *line = NULL;
+
+	rig_open(&rig);
+	while (getline(&line, &size, stdin) > 0) {
+		json_t *reply = answer(line);
+
+		json_dumpf(reply, stdout, JSON_COMPACT);
+		putchar('\n');
+		fflush(stdout);
+		json_decref(reply);
+	}
+	free(line);
+	rig_close(&rig);
+	return 0;
+}
