@@ -86,7 +86,8 @@ _Static_assert(sizeof(struct nexthop) == 16, "nexthop is read as two words");
 /*
  * Value of map `backends`, one cache line, indexed by backend id.
  * Userspace writes the next hop that is not active and then flips `active`, so
- * a packet never sees half of a changed MAC address.
+ * a packet does not see half of a changed MAC address, unless two changes fall
+ * within the microsecond in which it is handled.
  */
 struct backend {
 	__be32 address[4];

@@ -10,8 +10,10 @@
 #include "config/text.h"
 #include "control/change.h"
 
-static bool wants_vip(const struct change *change, const struct endpoint *key)
+static bool wants_vip(void *context, const void *key)
 {
+	const struct change *change = context;
+
 	for (size_t v = 0; v < change->next->n_vips; v++) {
 		struct endpoint wanted = control_vip_key(&change->next->vips[v]);
 
@@ -21,33 +23,27 @@ static bool wants_vip(const struct change *change, const struct endpoint *key)
 	return false;
 }
 
-static void clean_vips(struct change *change)
-{
-	struct endpoint key = {};
-	struct vip value;
-
-	while (!dataplane_next_vip(change->control->dp, &key, &value))
-		if (!wants_vip(change, &key))
-			dataplane_remove_vip(change->control->dp, &key);
-}
-
 static int compare_reply_key(const void *key, const void *reply)
 {
 	return memcmp(key, &((const struct change_reply *)reply)->key, sizeof(struct endpoint));
 }
 
-static void clean_replies(struct change *change)
+static bool wants_reply(void *context, const void *key)
 {
-	struct endpoint key = {};
-	struct reply value;
+	const struct change *change = context;
 
-	while (!dataplane_next_reply(change->control->dp, &key, &value))
-		if (!bsearch(&key, change->replies, change->n_replies, sizeof(*change->replies),
-			     compare_reply_key))
-			dataplane_remove_reply(change->control->dp, &key);
+	return bsearch(key, change->replies, change->n_replies, sizeof(*change->replies),
+		       compare_reply_key);
 }
 
-static bool *wanted_ids(const struct ids *ids, size_t limit)
+/* What is left after a change: ids by kind, and the data plane to take the rest from. */
+struct wanted_ids {
+	struct dataplane *dp;
+	bool *pools;
+	bool *backends;
+};
+
+static bool *list_ids(const struct ids *ids, size_t limit)
 {
 	bool *wanted = calloc(limit, sizeof(*wanted));
 
@@ -56,31 +52,35 @@ static bool *wanted_ids(const struct ids *ids, size_t limit)
 	return wanted;
 }
 
-static void clean_label(struct dataplane *dp, const struct label_key *key)
+/* A label that goes takes with it what it stood for. */
+static bool wants_label(void *context, const void *key)
 {
-	if (key->kind == LABEL_POOL)
-		dataplane_remove_ring(dp, key->id);
+	const struct wanted_ids *wanted = context;
+	const struct label_key *label = key;
+	bool keep =
+		label->kind == LABEL_POOL ? wanted->pools[label->id] : wanted->backends[label->id];
+
+	if (keep)
+		return true;
+	if (label->kind == LABEL_POOL)
+		dataplane_remove_ring(wanted->dp, label->id);
 	else
-		dataplane_remove_backend(dp, key->id);
-	dataplane_remove_label(dp, key);
+		dataplane_remove_backend(wanted->dp, label->id);
+	return false;
 }
 
 static void clean_labels(struct change *change)
 {
-	bool *pools = wanted_ids(&change->pool_ids, POOLS_MAX);
-	bool *backends = wanted_ids(&change->backend_ids, BACKENDS_MAX);
-	struct label_key key = {};
-	struct label label;
+	struct wanted_ids wanted = {
+		.dp = change->control->dp,
+		.pools = list_ids(&change->pool_ids, POOLS_MAX),
+		.backends = list_ids(&change->backend_ids, BACKENDS_MAX),
+	};
 
-	/* Without memory the stale entries stay until the next change; they harm nobody. */
-	while (pools && backends && !dataplane_next_label(change->control->dp, &key, &label)) {
-		const bool *wanted = key.kind == LABEL_POOL ? pools : backends;
-
-		if (!wanted[key.id])
-			clean_label(change->control->dp, &key);
-	}
-	free(pools);
-	free(backends);
+	if (wanted.pools && wanted.backends)
+		dataplane_prune_labels(wanted.dp, wants_label, &wanted);
+	free(wanted.pools);
+	free(wanted.backends);
 }
 
 static void clean_interfaces(struct change *change)
@@ -104,8 +104,9 @@ void change_clean(struct change *change)
 {
 	struct control *control = change->control;
 
-	clean_vips(change);
-	clean_replies(change);
+	/* What cannot be removed now harms nobody, and the next change tries again. */
+	dataplane_prune_vips(control->dp, wants_vip, change);
+	dataplane_prune_replies(control->dp, wants_reply, change);
 	clean_labels(change);
 	clean_interfaces(change);
 	change_forget(control->nexthops, control->pools, control->n_pools, change->pools,

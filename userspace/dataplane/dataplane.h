@@ -25,6 +25,9 @@
 
 struct dataplane;
 
+/* @key: a struct endpoint (VIPs, replies) or a struct label_key (labels) */
+typedef bool dataplane_keep(void *context, const void *key);
+
 struct dataplane_error {
 	char what[256];
 };
@@ -132,20 +135,23 @@ bool dataplane_ring_is_live(struct dataplane *dp, uint32_t pool, const struct ri
 int dataplane_remove_ring(struct dataplane *dp, uint32_t pool);
 
 /**
- * VIPs. Setting one that is live with the same value writes nothing.
- * dataplane_next_vip(): set *@cursor to all zero first; 0, or -ENOENT at the end;
- * deleting the entry just read is allowed. The same for replies.
+ * VIPs, replies, labels. Setting an entry that is live with the same value writes
+ * nothing. dataplane_next_*(): set *@cursor to all zero first; 0, or -ENOENT at the
+ * end; nothing may be removed meanwhile. dataplane_prune_*(): remove each entry for
+ * whose key @keep is false; 0 or -errno.
  */
 int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const struct vip *value);
 int dataplane_remove_vip(struct dataplane *dp, const struct endpoint *key);
 int dataplane_get_vip(struct dataplane *dp, const struct endpoint *key, struct vip *value);
 int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip *value);
+int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *context);
 
 /* Replies of nat backends: backend endpoint -> what their source becomes. */
 int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key,
 			const struct reply *value);
 int dataplane_remove_reply(struct dataplane *dp, const struct endpoint *key);
 int dataplane_next_reply(struct dataplane *dp, struct endpoint *cursor, struct reply *value);
+int dataplane_prune_replies(struct dataplane *dp, dataplane_keep *keep, void *context);
 
 /**
  * Backends. Only `address`, `port`, `family` and `forward` of @backend count; an
@@ -163,11 +169,12 @@ void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexth
 /** dataplane_allow_egress() - let packets leave by @ifindex that came in elsewhere */
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex);
 
-/** Labels: the names behind ids, kept for the next start. Cursors as for VIPs. */
+/* Labels: the names behind ids, kept for the next start. */
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
 			const struct label *label);
 int dataplane_remove_label(struct dataplane *dp, const struct label_key *key);
 int dataplane_next_label(struct dataplane *dp, struct label_key *cursor, struct label *label);
+int dataplane_prune_labels(struct dataplane *dp, dataplane_keep *keep, void *context);
 
 /** Counters, summed over all CPUs. Return: 0 or -errno; then the output is untouched. */
 int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t *packets);

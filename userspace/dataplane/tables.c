@@ -34,6 +34,28 @@ static int table_next(int fd, void *cursor, void *value)
 	return bpf_map_lookup_elem(fd, cursor, value) ? -errno : 0;
 }
 
+/*
+ * Keys are listed first: removing the one just read would send the walk back to the
+ * beginning of a hash map.
+ */
+static int table_prune(int fd, size_t key_len, size_t max, dataplane_keep *keep, void *context)
+{
+	uint8_t *keys = calloc(max + 1, key_len);
+	size_t len = 0;
+	int err = 0;
+
+	if (!keys)
+		return -ENOMEM;
+	while (len < max && !bpf_map_get_next_key(fd, len ? keys + (len - 1) * key_len : NULL,
+						  keys + len * key_len))
+		len++;
+	for (size_t i = 0; i < len && !err; i++)
+		if (!keep(context, keys + i * key_len))
+			err = table_remove(fd, keys + i * key_len);
+	free(keys);
+	return err;
+}
+
 int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const struct vip *value)
 {
 	struct vip live;
@@ -56,6 +78,12 @@ int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip
 	return table_next(bpf_map__fd(dp->skeleton->maps.vips), cursor, value);
 }
 
+int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *context)
+{
+	return table_prune(bpf_map__fd(dp->skeleton->maps.vips), sizeof(struct endpoint), VIPS_MAX,
+			   keep, context);
+}
+
 int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key, const struct reply *value)
 {
 	struct reply live;
@@ -71,6 +99,12 @@ int dataplane_remove_reply(struct dataplane *dp, const struct endpoint *key)
 int dataplane_next_reply(struct dataplane *dp, struct endpoint *cursor, struct reply *value)
 {
 	return table_next(bpf_map__fd(dp->skeleton->maps.replies), cursor, value);
+}
+
+int dataplane_prune_replies(struct dataplane *dp, dataplane_keep *keep, void *context)
+{
+	return table_prune(bpf_map__fd(dp->skeleton->maps.replies), sizeof(struct endpoint),
+			   REPLIES_MAX, keep, context);
 }
 
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
@@ -89,6 +123,12 @@ int dataplane_remove_label(struct dataplane *dp, const struct label_key *key)
 int dataplane_next_label(struct dataplane *dp, struct label_key *cursor, struct label *label)
 {
 	return table_next(bpf_map__fd(dp->skeleton->maps.labels), cursor, label);
+}
+
+int dataplane_prune_labels(struct dataplane *dp, dataplane_keep *keep, void *context)
+{
+	return table_prune(bpf_map__fd(dp->skeleton->maps.labels), sizeof(struct label_key),
+			   BACKENDS_MAX + POOLS_MAX, keep, context);
 }
 
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex)
@@ -127,11 +167,12 @@ static bool same_backend(const struct backend *a, const struct backend *b)
 
 int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend)
 {
-	struct backend *live = &dp->backends[id];
+	struct backend *live;
 	int err;
 
 	if (id >= BACKENDS_MAX)
 		return -ENOSPC;
+	live = &dp->backends[id];
 	if (same_backend(live, backend))
 		return 0;
 	err = counter_reset(dp, bpf_map__fd(dp->skeleton->maps.backend_count), id);
