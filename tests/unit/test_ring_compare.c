@@ -159,7 +159,7 @@ static void assert_shares_add_up(const struct ring *before, const struct ring *a
 
 	ring_shares(before, shares_before);
 	ring_shares(after, shares_after);
-	for (uint16_t i = 0; i < before->n_members; i++)
+	for (size_t i = 0; i < before->n_members; i++)
 		balance[pool_index_of(before, i)] += shares_before[i];
 	for (size_t i = 0; i < moves->len; i++) {
 		const struct ring_range *range = &moves->ranges[i];
@@ -167,7 +167,7 @@ static void assert_shares_add_up(const struct ring *before, const struct ring *a
 		balance[pool_index_of(before, range->old_owner)] -= range->length;
 		balance[pool_index_of(after, range->new_owner)] += range->length;
 	}
-	for (uint16_t i = 0; i < after->n_members; i++) {
+	for (size_t i = 0; i < after->n_members; i++) {
 		assert_true(balance[pool_index_of(after, i)] == shares_after[i]);
 		sum += shares_after[i];
 	}

@@ -22,13 +22,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_MEMBERS_MAX 65535
+#define RING_MEMBERS_MAX       65535
 #define RING_POSITIONS_MAX_LEN (1U << 21)
-#define RING_NAME_MAX 63 /* bytes, without the final zero */
-#define RING_WEIGHT_ONE 1000
-#define RING_WEIGHT_MAX (1000 * RING_WEIGHT_ONE)
-#define RING_VNODES_DEFAULT 200
-#define RING_NONE 0xffff /* an owner that does not exist; never a member's index */
+#define RING_NAME_MAX	       63 /* bytes, without the final zero */
+#define RING_WEIGHT_ONE	       1000
+#define RING_WEIGHT_MAX	       (1000 * RING_WEIGHT_ONE)
+#define RING_VNODES_DEFAULT    200
+#define RING_NONE	       0xffff /* an owner that does not exist; never a member's index */
 
 /* An arc length needs 65 bits: a single position owns all 2^64 hashes. */
 __extension__ typedef unsigned __int128 ring_length;
