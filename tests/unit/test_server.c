@@ -1,221 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The control socket with real clients and a handler that only echoes. Server and
- * clients share one thread: whoever waits for an answer turns the server's loop.
- */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "control/server.h"
-
-#define LARGE_BYTES (2U << 20) /* many times what a socket buffers */
-#define TURN_US	    2000
-#define PATIENCE_S  20
-#define ANSWER_SIZE (LARGE_BYTES + 4096)
-
-struct fixture {
-	char dir[32];
-	char path[64];
-	sd_event *loop;
-	struct server *server;
-	unsigned int handled;
-	char *answer; /* ANSWER_SIZE: the line that was read last */
-};
-
-static json_t *handle(void *context, json_t *request)
-{
-	const char *command = json_string_value(json_object_get(request, "command"));
-	struct fixture *f = context;
-	json_t *result;
-	char *text;
-
-	f->handled++;
-	if (command && !strcmp(command, "nothing"))
-		return NULL;
-	if (command && !strcmp(command, "refuse"))
-		return server_error("pool '%s' is not there", "web");
-	if (!command || strcmp(command, "large"))
-		return server_result(json_incref(request));
-	text = malloc(LARGE_BYTES);
-	assert_non_null(text);
-	memset(text, 'x', LARGE_BYTES);
-	result = json_stringn(text, LARGE_BYTES);
-	free(text);
-	return server_result(result);
-}
-
-static void turn(struct fixture *f)
-{
-	assert_true(sd_event_run(f->loop, TURN_US) >= 0);
-}
-
-static void check_patience(time_t since)
-{
-	if (time(NULL) - since > PATIENCE_S)
-		fail_msg("no answer within %d s", PATIENCE_S);
-}
-
-static int client_open(const struct fixture *f)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	assert_true(fd >= 0);
-	strcpy(address.sun_path, f->path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
-
-static void client_send(struct fixture *f, int fd, const void *data, size_t len)
-{
-	const char *bytes = data;
-	time_t since = time(NULL);
-	ssize_t sent;
-
-	while (len > 0) {
-		sent = send(fd, bytes, len, MSG_NOSIGNAL);
-		if (sent < 0) {
-			assert_int_equal(errno, EAGAIN);
-			check_patience(since);
-			turn(f);
-			continue;
-		}
-		bytes += sent;
-		len -= (size_t)sent;
-	}
-}
-
-static void client_say(struct fixture *f, int fd, const char *text)
-{
-	client_send(f, fd, text, strlen(text));
-}
-
-/* Read one byte as soon as there is one. Return: it, or -1 if the server hung up. */
-static int client_byte(struct fixture *f, int fd)
-{
-	time_t since = time(NULL);
-	unsigned char byte;
-	ssize_t got;
-
-	for (;;) {
-		got = recv(fd, &byte, 1, 0);
-		if (got == 1)
-			return byte;
-		if (got == 0 || errno == ECONNRESET)
-			return -1;
-		assert_int_equal(errno, EAGAIN);
-		check_patience(since);
-		turn(f);
-	}
-}
-
-/* The next line, into f->answer, without its newline. Read in pieces that are not lost. */
-static const char *client_line(struct fixture *f, int fd)
-{
-	time_t since = time(NULL);
-	size_t len = 0;
-	ssize_t got;
-
-	for (;;) {
-		got = recv(fd, f->answer + len, ANSWER_SIZE - len - 1, MSG_PEEK);
-		if (got < 0) {
-			assert_int_equal(errno, EAGAIN);
-			check_patience(since);
-			turn(f);
-			continue;
-		}
-		if (got == 0)
-			fail_msg("the server hung up");
-		f->answer[len + (size_t)got] = '\0';
-		char *newline = strchr(f->answer + len, '\n');
-
-		if (newline)
-			got = newline + 1 - (f->answer + len);
-		assert_int_equal(recv(fd, f->answer + len, (size_t)got, 0), got);
-		len += (size_t)got;
-		if (newline) {
-			*newline = '\0';
-			return f->answer;
-		}
-	}
-}
-
-static void assert_refused(struct fixture *f, int fd, const char *reason)
-{
-	json_t *answer = json_loads(client_line(f, fd), 0, NULL);
-	const char *error = json_string_value(json_object_get(answer, "error"));
-
-	assert_true(json_is_false(json_object_get(answer, "ok")));
-	assert_non_null(error);
-	if (!strstr(error, reason))
-		fail_msg("got \"%s\", expected \"...%s...\"", error, reason);
-	json_decref(answer);
-}
-
-static void assert_echo(struct fixture *f, int fd, json_int_t value)
-{
-	json_t *answer = json_loads(client_line(f, fd), 0, NULL);
-	json_t *result = json_object_get(answer, "result");
-
-	assert_true(json_is_true(json_object_get(answer, "ok")));
-	assert_int_equal(json_integer_value(json_object_get(result, "value")), value);
-	json_decref(answer);
-}
-
-static void assert_alive(struct fixture *f, int fd)
-{
-	client_say(f, fd, "{\"command\": \"echo\", \"value\": 7}\n");
-	assert_echo(f, fd, 7);
-}
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	assert_non_null(f);
-	f->answer = malloc(ANSWER_SIZE);
-	assert_non_null(f->answer);
-	strcpy(f->dir, "/tmp/test_server.XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	snprintf(f->path, sizeof(f->path), "%s/socket", f->dir);
-	assert_true(sd_event_new(&f->loop) >= 0);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), 0);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char lock[80];
-
-	server_close(f->server);
-	sd_event_unref(f->loop);
-	snprintf(lock, sizeof(lock), "%s.lock", f->path);
-	unlink(lock);
-	unlink(f->path);
-	assert_int_equal(rmdir(f->dir), 0); /* nothing else was left behind */
-	free(f->answer);
-	free(f);
-	return 0;
-}
+/* The control socket: requests, answers, and clients that do not behave. */
+#include "tests/unit/server_fixture.h"
 
 /* Requests with the values 0 to @n - 1, in one piece: answers are not read in between. */
 static void client_say_many(struct fixture *f, int fd, int n)
@@ -454,6 +239,29 @@ static void one_client_too_many(void **state)
 		close(fds[i]);
 }
 
+static void clients_leave_in_any_order(void **state)
+{
+	static const int order[] = {3, 7, 0, 6, 1};
+	struct fixture *f = *state;
+	int fds[8];
+
+	for (int i = 0; i < 8; i++) {
+		fds[i] = client_open(f);
+		assert_alive(f, fds[i]);
+	}
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		shutdown(fds[order[i]], SHUT_WR);
+		assert_int_equal(client_byte(f, fds[order[i]]), -1);
+		close(fds[order[i]]);
+	}
+	assert_alive(f, fds[2]);
+	assert_alive(f, fds[4]);
+	assert_alive(f, fds[5]); /* teardown frees these three, each once */
+	close(fds[2]);
+	close(fds[4]);
+	close(fds[5]);
+}
+
 static void stalled_reader(void **state)
 {
 	struct fixture *f = *state;
@@ -475,36 +283,41 @@ static void stalled_reader(void **state)
 static void idle_clients_are_cut_off(void **state)
 {
 	struct fixture *f = *state;
-	int silent, dripping, stalled, active;
-	unsigned int handled;
+	int silent, dripping, stalled;
+	time_t since = time(NULL);
 
 	server_set_idle_timeout(f->server, 100);
 	silent = client_open(f);
 	dripping = client_open(f);
 	stalled = client_open(f);
 	client_say(f, stalled, "{\"command\": \"large\"}\n");
-	for (int i = 0; i < 40; i++) { /* 200 ms */
-		send(dripping, " ", 1, MSG_NOSIGNAL);
-		usleep(5000);
-		for (int j = 0; j < 4; j++)
-			sd_event_run(f->loop, 0);
+	while (send(dripping, " ", 1, MSG_NOSIGNAL) == 1) {
+		check_patience(since);
+		for (int i = 0; i < 4; i++)
+			turn(f);
 	}
+	assert_int_equal(errno, EPIPE);
 	assert_int_equal(client_byte(f, silent), -1);
-	assert_int_equal(client_byte(f, dripping), -1);
 	while (client_byte(f, stalled) > 0)
 		;
-
-	active = client_open(f);
-	handled = f->handled;
-	for (int i = 0; i < 10; i++) {
-		usleep(20000);
-		assert_alive(f, active);
-	}
-	assert_int_equal(f->handled, handled + 10);
 	close(silent);
 	close(dripping);
 	close(stalled);
-	close(active);
+}
+
+static void answered_clients_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	int fd;
+
+	server_set_idle_timeout(f->server, 500);
+	fd = client_open(f);
+	for (int i = 0; i < 8; i++) { /* 800 ms and more in all */
+		for (int j = 0; j < 50; j++)
+			turn(f);
+		assert_alive(f, fd);
+	}
+	close(fd);
 }
 
 /* The loop was away, as in a long reload: who asked meanwhile is answered all the same. */
@@ -519,206 +332,6 @@ static void late_answer_is_no_idleness(void **state)
 	client_say(f, fd, "{\"value\": 5}\n");
 	usleep(60000);
 	assert_echo(f, fd, 5);
-	close(fd);
-}
-
-static void socket_is_private(void **state)
-{
-	struct fixture *f = *state;
-	struct stat st;
-	mode_t masks[] = {0, 0777, 022}, old = umask(0);
-	char name[80];
-
-	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-		server_close(f->server);
-		f->server = NULL;
-		assert_int_equal(access(f->path, F_OK), -1); /* closing unlinks */
-		umask(masks[i]);
-		assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), 0);
-		umask(old);
-		assert_int_equal(stat(f->path, &st), 0);
-		assert_true(S_ISSOCK(st.st_mode));
-		assert_int_equal(st.st_mode & 07777, 0660);
-	}
-	snprintf(name, sizeof(name), "%s.new", f->path);
-	assert_int_equal(access(name, F_OK), -1);
-}
-
-static void live_socket_is_refused(void **state)
-{
-	struct fixture *f = *state;
-	struct server *second = (struct server *)state;
-	struct stat before, after;
-	int fd;
-
-	assert_int_equal(stat(f->path, &before), 0);
-	assert_int_equal(server_open(&second, f->loop, f->path, handle, f), -EADDRINUSE);
-	assert_ptr_equal(second, state);
-	assert_int_equal(stat(f->path, &after), 0);
-	assert_int_equal(before.st_ino, after.st_ino);
-	fd = client_open(f);
-	assert_alive(f, fd);
-	close(fd);
-}
-
-/* Another one that is between looking for a live socket and putting its own in place. */
-static void locked_path_is_refused(void **state)
-{
-	struct fixture *f = *state;
-	char name[80];
-	int fd;
-
-	server_close(f->server);
-	f->server = NULL;
-	snprintf(name, sizeof(name), "%s.lock", f->path);
-	fd = open(name, O_RDWR | O_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* closing has let go of it */
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), -EADDRINUSE);
-	assert_null(f->server);
-	close(fd);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), 0);
-}
-
-/* A socket at the fixture's path that is not made by the server. Return: its descriptor. */
-static int foreign_socket(struct fixture *f, int type)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-
-	server_close(f->server);
-	f->server = NULL;
-	strcpy(address.sun_path, f->path);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
-
-static void foreign_sockets_are_refused(void **state)
-{
-	struct fixture *f = *state;
-	int fd = foreign_socket(f, SOCK_STREAM);
-
-	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), -EADDRINUSE);
-	close(fd);
-	unlink(f->path);
-	fd = foreign_socket(f, SOCK_DGRAM);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), -EADDRINUSE);
-	assert_null(f->server);
-	assert_int_equal(access(f->path, F_OK), 0);
-	close(fd);
-}
-
-static void stale_socket_is_replaced(void **state)
-{
-	struct fixture *f = *state;
-	char name[80];
-	int fd;
-
-	close(foreign_socket(f, SOCK_STREAM));
-	assert_int_equal(access(f->path, F_OK), 0);
-	snprintf(name, sizeof(name), "%s.new", f->path); /* of a server that died at a bad moment */
-	fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), 0);
-	fd = client_open(f);
-	assert_alive(f, fd);
-	close(fd);
-}
-
-static void other_files_are_left_alone(void **state)
-{
-	struct fixture *f = *state;
-	struct stat st;
-	int fd;
-
-	server_close(f->server);
-	f->server = NULL;
-	fd = open(f->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	assert_int_equal(write(fd, "precious", 8), 8);
-	close(fd);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), -ENOTSOCK);
-	assert_int_equal(stat(f->path, &st), 0);
-	assert_int_equal(st.st_size, 8);
-
-	/* Nor is what took the place of our socket unlinked with it. */
-	unlink(f->path);
-	assert_int_equal(server_open(&f->server, f->loop, f->path, handle, f), 0);
-	unlink(f->path);
-	fd = open(f->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	close(fd);
-	server_close(f->server);
-	f->server = NULL;
-	assert_int_equal(access(f->path, F_OK), 0);
-}
-
-static void paths_that_cannot_be(void **state)
-{
-	struct fixture *f = *state;
-	struct server *none = NULL;
-	char path[256];
-
-	memset(path, 'a', sizeof(path) - 1);
-	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(server_open(&none, f->loop, path, handle, f), -ENAMETOOLONG);
-	assert_int_equal(server_open(&none, f->loop, "", handle, f), -EINVAL);
-	snprintf(path, sizeof(path), "%s/none/socket", f->dir);
-	assert_int_equal(server_open(&none, f->loop, path, handle, f), -ENOENT);
-	assert_null(none);
-	server_close(NULL);
-}
-
-struct reader {
-	int fd;
-	size_t len;
-};
-
-/* In a thread of its own, as server_close() does not return meanwhile. */
-static void *read_to_the_end(void *context)
-{
-	struct reader *reader = context;
-	char bytes[65536];
-	ssize_t got;
-
-	while ((got = read(reader->fd, bytes, sizeof(bytes))) > 0)
-		reader->len += (size_t)got;
-	return NULL;
-}
-
-/* As for `down`: the handler answers, the loop ends, and the answer must still arrive. */
-static void close_sends_what_waits(void **state)
-{
-	struct fixture *f = *state;
-	struct reader reader = {.fd = client_open(f)};
-	pthread_t thread;
-
-	client_say(f, reader.fd, "{\"command\": \"large\"}\n");
-	while (f->handled < 1)
-		turn(f);
-	assert_true(fcntl(reader.fd, F_SETFL, 0) >= 0);
-	assert_int_equal(pthread_create(&thread, NULL, read_to_the_end, &reader), 0);
-	server_close(f->server);
-	f->server = NULL;
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(reader.len, strlen("{\"ok\":true,\"result\":\"\"}\n") + LARGE_BYTES);
-	close(reader.fd);
-}
-
-static void close_does_not_wait_for_stalled_readers(void **state)
-{
-	struct fixture *f = *state;
-	struct timespec before, after;
-	int fd = client_open(f);
-
-	client_say(f, fd, "{\"command\": \"large\"}\n");
-	while (f->handled < 1)
-		turn(f);
-	clock_gettime(CLOCK_MONOTONIC, &before);
-	server_close(f->server);
-	f->server = NULL;
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	assert_true(after.tv_sec - before.tv_sec <= 3);
 	close(fd);
 }
 
@@ -747,33 +360,24 @@ static void errors_are_always_valid_json(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(many_requests_in_one_piece),
-		TEST(one_byte_at_a_time),
-		TEST(clients_take_turns),
-		TEST(answers_of_the_handler),
-		TEST(garbage),
-		TEST(deep_nesting),
-		TEST(longest_line_and_one_more),
-		TEST(half_closed_clients),
-		TEST(clients_that_vanish),
-		TEST(one_client_too_many),
-		TEST(stalled_reader),
-		TEST(idle_clients_are_cut_off),
-		TEST(late_answer_is_no_idleness),
-		TEST(socket_is_private),
-		TEST(live_socket_is_refused),
-		TEST(locked_path_is_refused),
-		TEST(foreign_sockets_are_refused),
-		TEST(stale_socket_is_replaced),
-		TEST(other_files_are_left_alone),
-		TEST(paths_that_cannot_be),
-		TEST(close_sends_what_waits),
-		TEST(close_does_not_wait_for_stalled_readers),
+		WITH_FIXTURE(many_requests_in_one_piece),
+		WITH_FIXTURE(one_byte_at_a_time),
+		WITH_FIXTURE(clients_take_turns),
+		WITH_FIXTURE(answers_of_the_handler),
+		WITH_FIXTURE(garbage),
+		WITH_FIXTURE(deep_nesting),
+		WITH_FIXTURE(longest_line_and_one_more),
+		WITH_FIXTURE(half_closed_clients),
+		WITH_FIXTURE(clients_that_vanish),
+		WITH_FIXTURE(one_client_too_many),
+		WITH_FIXTURE(clients_leave_in_any_order),
+		WITH_FIXTURE(stalled_reader),
+		WITH_FIXTURE(idle_clients_are_cut_off),
+		WITH_FIXTURE(answered_clients_are_kept),
+		WITH_FIXTURE(late_answer_is_no_idleness),
 		cmocka_unit_test(errors_are_always_valid_json),
 	};
-#undef TEST
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

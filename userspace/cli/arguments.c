@@ -69,6 +69,8 @@ static int option_read(struct arguments *out, int argc, char **argv, int *at)
 	const char *word = argv[*at], *equals = strchr(word, '=');
 	size_t len = equals ? (size_t)(equals - word) : strlen(word);
 	const struct arguments_option *option = option_find(word, len);
+	const char *value;
+	bool yes = true;
 	char *field;
 
 	if (!option)
@@ -80,14 +82,15 @@ static int option_read(struct arguments *out, int argc, char **argv, int *at)
 			cli_error("option '%s' takes no value, " HELP_HINT, option->name);
 			return CLI_USAGE;
 		}
-		*(bool *)(void *)field = true;
+		memcpy(field, &yes, sizeof(yes));
 		return CLI_DONE;
 	}
 	if (!equals && *at + 1 == argc) {
 		cli_error("option '%s' needs a value, " HELP_HINT, option->name);
 		return CLI_USAGE;
 	}
-	*(const char **)(void *)field = equals ? equals + 1 : argv[++*at];
+	value = equals ? equals + 1 : argv[++*at];
+	memcpy(field, &value, sizeof(value));
 	return CLI_DONE;
 }
 

@@ -65,24 +65,29 @@ static int fail_connect(const struct connection *connection, int err)
 		    strerror(err), hint);
 }
 
-static int connection_open(struct connection *connection)
+/* Return: the connected socket or -errno. */
+static int connection_open(const struct connection *connection)
 {
 	struct timeval timeout = {.tv_sec = connection->timeout_s};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t len = strlen(connection->path);
+	int err, fd;
 
 	if (len == 0)
 		return fail_connect(connection, ENOENT);
 	if (len >= sizeof(address.sun_path))
 		return fail_connect(connection, ENAMETOOLONG);
 	memcpy(address.sun_path, connection->path, len);
-	connection->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (connection->fd < 0)
-		return fail(connection, -errno, "cannot make a socket: %s", strerror(errno));
-	if (setsockopt(connection->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
-	    connect(connection->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
 		return fail_connect(connection, errno);
-	return 0;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		err = errno;
+		close(fd);
+		return fail_connect(connection, err);
+	}
+	return fd;
 }
 
 /* Return: 0 once the socket is ready for @events, or -ETIMEDOUT. */
@@ -196,9 +201,12 @@ int client_ask(const char *path, int timeout_s, const json_t *request, json_t **
 		err = fail(&connection, -ENOMEM, "out of memory");
 		goto out;
 	}
-	err = connection_open(&connection);
-	if (!err)
-		err = connection_send(&connection, line, strlen(line));
+	connection.fd = connection_open(&connection);
+	if (connection.fd < 0) {
+		err = connection.fd;
+		goto out;
+	}
+	err = connection_send(&connection, line, strlen(line));
 	if (!err)
 		err = connection_receive(&connection, &answer, &len);
 	if (!err)

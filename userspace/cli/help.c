@@ -86,7 +86,7 @@ void help_group(const char *group)
 	bool first = true;
 
 	for (size_t i = 0; cli_commands[i]; i++) {
-		if (!cli_commands[i]->group || strcmp(cli_commands[i]->group, group))
+		if (!cli_commands[i]->group || strcmp(cli_commands[i]->group, group) != 0)
 			continue;
 		if (!first)
 			putchar('\n');

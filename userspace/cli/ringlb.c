@@ -65,21 +65,23 @@ static int run(int argc, char **argv)
 	return status;
 }
 
+/* Output that nobody got is a failure too. */
+static int finish(int status)
+{
+	bool lost = ferror(stdout);
+
+	if (fclose(stdout) == EOF)
+		cli_error("cannot write to standard output: %s", strerror(errno));
+	else if (lost)
+		cli_error("cannot write to standard output");
+	else
+		return status;
+	return status ? status : CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
-	bool lost;
-	int status;
-
 	/* A reader that left is an error to report, not a reason to die halfway. */
 	signal(SIGPIPE, SIG_IGN);
-	status = run(argc, argv);
-
-	lost = ferror(stdout);
-	errno = 0;
-	if (fclose(stdout) == EOF || lost) {
-		cli_error("cannot write to standard output: %s",
-			  errno ? strerror(errno) : "an earlier write failed");
-		status = status ? status : CLI_FAILED;
-	}
-	return status;
+	return finish(run(argc, argv));
 }

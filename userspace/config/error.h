@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How this room says what is wrong: places in a model, quoted values and hints.
- * Used inside config/ only. Nothing here allocates; text that does not fit is cut.
+ * Used inside config/, and by cli/ to quote values and to guess words. Nothing here
+ * allocates; text that does not fit is cut.
  */
 #ifndef RINGLB_CONFIG_ERROR_H
 #define RINGLB_CONFIG_ERROR_H

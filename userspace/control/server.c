@@ -31,7 +31,7 @@ static const char out_of_memory[] = "{\"ok\":false,\"error\":\"out of memory\"}"
  */
 struct client {
 	struct server *server;
-	struct client *next;
+	size_t index; /* in server->clients */
 	int fd;
 	sd_event_source *io;
 	sd_event_source *idle;
@@ -48,7 +48,7 @@ struct server {
 	server_handler handle;
 	void *context;
 	uint64_t idle_us;
-	struct client *clients;
+	struct client *clients[SERVER_CLIENTS_MAX];
 	size_t n_clients;
 };
 
@@ -78,18 +78,22 @@ json_t *server_result(json_t *result)
 
 static void client_free(struct client *client)
 {
-	struct client **at = &client->server->clients;
-
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	client->server->n_clients--;
 	sd_event_source_disable_unref(client->io);
 	sd_event_source_disable_unref(client->idle);
 	close(client->fd);
 	server_input_release(&client->input);
 	free(client->output);
 	free(client);
+}
+
+static void client_leave(struct client *client)
+{
+	struct server *server = client->server;
+	struct client *last = server->clients[--server->n_clients];
+
+	server->clients[client->index] = last;
+	last->index = client->index;
+	client_free(client);
 }
 
 static uint64_t now_us(void)
@@ -101,8 +105,8 @@ static uint64_t now_us(void)
 }
 
 /*
- * Only whole requests and read answers count as life, so nobody keeps a place by
- * dripping. The time is now, not sd_event_now(): a handler may have taken long.
+ * Only answers that are taken count as life, so nobody keeps a place by dripping
+ * requests. The time is now, not sd_event_now(): a handler may have taken long.
  */
 static void client_touch(struct client *client)
 {
@@ -208,7 +212,6 @@ static int client_step(struct client *client)
 	}
 	if (!server_input_take_line(&client->input, &line, &len))
 		return 0;
-	client_touch(client);
 	return client_request(client, line, len);
 }
 
@@ -221,14 +224,14 @@ static int client_ready(sd_event_source *source, int fd, uint32_t revents, void 
 	(void)revents;
 	err = client_step(client);
 	if (err && err != -EAGAIN) {
-		client_free(client);
+		client_leave(client);
 		return 0;
 	}
 	/* With a request in hand, being writable is what calls us for the next turn. */
 	if (client->output || server_input_has_line(&client->input))
 		sd_event_source_set_io_events(source, EPOLLOUT);
 	else if (client->ended)
-		client_free(client);
+		client_leave(client);
 	else
 		sd_event_source_set_io_events(source, EPOLLIN);
 	return 0;
@@ -238,7 +241,7 @@ static int client_idle(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	(void)source;
 	(void)usec;
-	client_free(userdata);
+	client_leave(userdata);
 	return 0;
 }
 
@@ -275,16 +278,15 @@ static int server_accept(sd_event_source *source, int listen_fd, uint32_t revent
 	}
 	client->server = server;
 	client->fd = fd;
-	client->next = server->clients;
-	server->clients = client;
-	server->n_clients++;
+	client->index = server->n_clients;
+	server->clients[server->n_clients++] = client;
 	/* The low priority: whoever asked in time is served first, however long the loop was away.
 	 */
 	if (sd_event_add_io(server->loop, &client->io, fd, EPOLLIN, client_ready, client) < 0 ||
 	    sd_event_add_time(server->loop, &client->idle, CLOCK_MONOTONIC,
 			      now_us() + server->idle_us, 0, client_idle, client) < 0 ||
 	    sd_event_source_set_priority(client->idle, SD_EVENT_PRIORITY_IDLE) < 0)
-		client_free(client);
+		client_leave(client);
 	return 0;
 }
 
@@ -328,18 +330,14 @@ static void server_flush(struct server *server)
 {
 	uint64_t now, until = now_us() + CLOSE_TIMEOUT_US;
 	struct pollfd fds[SERVER_CLIENTS_MAX];
-	struct client *client, *next;
 	nfds_t n;
 
 	do {
 		n = 0;
-		for (client = server->clients; client; client = next) {
-			next = client->next;
-			if (client_flush(client) == -EAGAIN)
-				fds[n++] = (struct pollfd){.fd = client->fd, .events = POLLOUT};
-			else
-				client_free(client);
-		}
+		for (size_t i = 0; i < server->n_clients; i++)
+			if (client_flush(server->clients[i]) == -EAGAIN)
+				fds[n++] = (struct pollfd){.fd = server->clients[i]->fd,
+							   .events = POLLOUT};
 		now = now_us();
 	} while (n > 0 && now < until && poll(fds, n, (int)((until - now) / 1000)) > 0);
 }
@@ -351,7 +349,7 @@ void server_close(struct server *server)
 	sd_event_source_disable_unref(server->accept);
 	server_socket_close(&server->listening);
 	server_flush(server);
-	while (server->clients)
-		client_free(server->clients);
+	for (size_t i = 0; i < server->n_clients; i++)
+		client_free(server->clients[i]);
 	free(server);
 }

@@ -14,7 +14,7 @@
 
 #define SERVER_REQUEST_MAX     (1U << 20) /* bytes of one request line */
 #define SERVER_CLIENTS_MAX     64
-#define SERVER_IDLE_TIMEOUT_MS 60000 /* without a whole request or a byte of answer read */
+#define SERVER_IDLE_TIMEOUT_MS 60000 /* without taking any of an answer */
 
 struct server;
 

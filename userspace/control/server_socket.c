@@ -64,10 +64,10 @@ static int path_probe(const struct sockaddr_un *address)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+	/* EAGAIN: its backlog is full. EPROTOTYPE: it is no stream socket. */
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+	    errno == EAGAIN || errno == EPROTOTYPE)
 		err = -EADDRINUSE;
-	else if (errno == EAGAIN || errno == EPROTOTYPE)
-		err = -EADDRINUSE; /* its backlog is full, or it is no stream socket */
 	else if (errno != ECONNREFUSED && errno != ENOENT)
 		err = -errno;
 	close(fd);
