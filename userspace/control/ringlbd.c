@@ -269,16 +269,10 @@ static int serve(struct daemon *daemon, const struct options *options)
 		say("cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
-	err = server_open(&daemon->server, daemon->loop, options->socket, on_request, daemon);
-	if (err) {
-		say("cannot listen on '%s': %s", options->socket, strerror(-err));
-		return 1;
-	}
 	say("ready: %zu interfaces, %zu pools, %zu vips; socket '%s'", running->n_interfaces,
 	    running->n_pools, running->n_vips, options->socket);
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
-	server_close(daemon->server);
 	sd_event_source_unref(daemon->refresh);
 	return err < 0;
 }
@@ -296,10 +290,15 @@ static int run(const struct options *options)
 		say("cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
-	if (control_open(&daemon.api.control, &options->control, &error))
+	/* Before anything is put in place; requests wait for the loop. */
+	err = server_open(&daemon.server, daemon.loop, options->socket, on_request, &daemon);
+	if (err)
+		say("cannot listen on '%s': %s", options->socket, strerror(-err));
+	else if (control_open(&daemon.api.control, &options->control, &error))
 		say("%s", error.what);
 	else
 		status = serve(&daemon, options);
+	server_close(daemon.server);
 	control_close(daemon.api.control);
 	sd_event_unref(daemon.loop);
 	return status;
