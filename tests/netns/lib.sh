@@ -186,8 +186,9 @@ write_config() {
 # ---- the daemon ----
 
 # ringlbd in lb, with the options given instead of or beside the usual ones
+# It never lasts: a start that should be refused and is not must not hang the test.
 ringlbd() {
-	topology_on_lb "$B/ringlbd" -c "$CONFIG" -s "$SOCKET" -S "$STATE"
+	topology_on_lb timeout 10 "$B/ringlbd" -c "$CONFIG" -s "$SOCKET" -S "$STATE"
 }
 
 ringlb() { "$B/ringlb" --socket "$SOCKET" "$@"; }

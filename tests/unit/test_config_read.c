@@ -186,6 +186,10 @@ static void test_no_yaml(void **state)
 		{"seed: 1\nx: \xc3", 2, 4, "not YAML: incomplete UTF-8 octet sequence (byte 0xc3)"},
 		{"seed: 1\nx: \x01\n", 2, 4,
 		 "not YAML: control characters are not allowed (byte 0x01)"},
+		{"seed: 1\r#\rx: \xff\n", 3, 4,
+		 "not YAML: invalid leading UTF-8 octet (byte 0xff)"},
+		{"seed: 1\n#\n\nx: \xff\n", 4, 4,
+		 "not YAML: invalid leading UTF-8 octet (byte 0xff)"},
 		/* UTF-16 with its mark, which libyaml would take if it were let. */
 		{"\xff\xfes", 1, 1, "not YAML: invalid leading UTF-8 octet (byte 0xff)"},
 	};

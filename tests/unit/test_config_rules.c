@@ -191,6 +191,10 @@ static void test_backends(void **state)
 		{WEB(B("a", "10.0.0.1") B("b", "10.0.0.2") B("A", "10.0.0.3")), 0, NULL},
 		{WEB(B("a", "10.0.0.1") B("b", "10.0.0.2") B("a", "10.0.0.3")), 8,
 		 "pools[0].backends[2].name 'a' is given twice (first at line 6)"},
+		/* c, a, c, a, b, b: of three pairs the one that is complete first. */
+		{WEB(B("c", "10.0.0.1") B("a", "10.0.0.2") B("c", "10.0.0.3") B("a", "10.0.0.4")
+			     B("b", "10.0.0.5") B("b", "10.0.0.6")),
+		 8, "pools[0].backends[2].name 'c' is given twice (first at line 6)"},
 		/* Of two pairs the one that is complete first. */
 		{WEB(B("b", "10.0.0.1") B("a", "10.0.0.2") B("b", "10.0.0.3") B("a", "10.0.0.4")),
 		 8, "pools[0].backends[2].name 'b' is given twice (first at line 6)"},

@@ -104,45 +104,61 @@ static const char yaml[] = "seed: 0x0000000000000abc\n"
 struct fixture {
 	struct config config;
 	struct config_error error;
-	char directory[64];
+	char directory[64]; /* empty until it has been made */
 	int home;
 };
 
 static int setup(void **state)
 {
 	struct fixture *fixture = test_calloc(1, sizeof(*fixture));
+	char made[] = "/tmp/ringlb-test.XXXXXX";
 
 	*state = fixture;
 	failing = NULL;
-	strcpy(fixture->directory, "/tmp/ringlb-test.XXXXXX");
-	fixture->home = open(".", O_RDONLY | O_DIRECTORY);
-	if (fixture->home < 0 || !mkdtemp(fixture->directory) || chdir(fixture->directory))
+	fixture->home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fixture->home < 0 || !mkdtemp(made))
+		return -1;
+	strcpy(fixture->directory, made);
+	if (chdir(fixture->directory))
 		return -1;
 	return config_read(&fixture->config, yaml, strlen(yaml), &fixture->error);
 }
 
-static int remove_entries(void)
+/*
+ * Named in full and only if setup() made it: were it ".", a setup() that failed
+ * early would have this delete the files of whoever runs the tests.
+ */
+static int remove_directory(const char *path)
 {
-	DIR *directory = opendir(".");
+	DIR *directory;
 	struct dirent *entry;
 
+	if (!*path)
+		return 0;
+	directory = opendir(path);
+	if (!directory)
+		return -1;
+	unlinkat(dirfd(directory), "d/real.yaml", 0);
 	while ((entry = readdir(directory)) != NULL)
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			unlinkat(dirfd(directory), entry->d_name,
 				 entry->d_type == DT_DIR ? AT_REMOVEDIR : 0);
-	return closedir(directory);
+	closedir(directory);
+	return rmdir(path);
 }
 
 static int teardown(void **state)
 {
 	struct fixture *fixture = *state;
-	int err = remove_entries();
+	int err;
 
+	failing = NULL;
+	err = fchdir(fixture->home) || close(fixture->home);
 	config_release(&fixture->config);
-	if (err || fchdir(fixture->home) || close(fixture->home) || rmdir(fixture->directory))
-		return -1;
+	if (remove_directory(fixture->directory))
+		err = -1;
 	test_free(fixture);
-	return 0;
+	return err;
 }
 
 static size_t count_entries(void)
@@ -218,6 +234,13 @@ static void test_old_file(void **state)
 	assert_int_equal(status.st_mode, S_IFREG | 0640);
 	assert_int_equal(status.st_uid, geteuid() ? geteuid() : 1);
 	assert_int_equal(status.st_gid, geteuid() ? getegid() : 2);
+	if (!geteuid()) {
+		assert_int_equal(chown("a.yaml", 0, 3), 0);
+		assert_int_equal(config_write_file(&fixture->config, "a.yaml", &fixture->error), 0);
+		assert_int_equal(stat("a.yaml", &status), 0);
+		assert_int_equal(status.st_uid, 0);
+		assert_int_equal(status.st_gid, 3);
+	}
 	assert_int_equal(count_entries(), 1);
 }
 

@@ -205,28 +205,56 @@ static int build_pools(struct change *change, struct control_error *error)
 	return err;
 }
 
+static int attach_interface(struct dataplane *dp, const struct config *config, size_t index,
+			    uint32_t ifindex, struct control_error *error)
+{
+	enum dataplane_mode mode = config->interfaces[index].mode == CONFIG_GENERIC
+					   ? DATAPLANE_GENERIC
+					   : DATAPLANE_NATIVE;
+	struct dataplane_error why;
+	int err = dataplane_attach(dp, ifindex, mode, &why);
+
+	return err ? control_fail(error, err, "interfaces[%zu]: %s", index, why.what) : 0;
+}
+
 /* Harmless before the rest is live: the maps still say what they said before. */
 static int attach_interfaces(struct change *change, struct control_error *error)
 {
 	const struct config *next = change->next;
 	struct dataplane *dp = change->control->dp;
-	struct dataplane_error why;
 
 	for (size_t i = 0; i < next->n_interfaces; i++) {
 		struct dataplane_attachment before;
-		enum dataplane_mode mode = next->interfaces[i].mode == CONFIG_GENERIC
-						   ? DATAPLANE_GENERIC
-						   : DATAPLANE_NATIVE;
-		int err = dataplane_attachment(dp, change->ifindexes[i], &before);
+		bool missing = dataplane_attachment(dp, change->ifindexes[i], &before) == -ENOENT;
+		int err = attach_interface(dp, next, i, change->ifindexes[i], error);
 
-		change->attached[i] = err == -ENOENT;
-		err = dataplane_attach(dp, change->ifindexes[i], mode, &why);
-		if (err) {
-			change->attached[i] = false;
-			return control_fail(error, err, "interfaces[%zu]: %s", i, why.what);
-		}
+		if (err)
+			return err;
+		change->attached[i] = missing;
 	}
 	return 0;
+}
+
+int control_refresh_interfaces(struct control *control, struct control_error *error)
+{
+	const struct config *running = &control->running;
+	int attached = 0;
+
+	for (size_t i = 0; i < running->n_interfaces; i++) {
+		uint32_t ifindex = if_nametoindex(running->interfaces[i].name);
+		struct dataplane_attachment live;
+		int err;
+
+		if (!ifindex || dataplane_attachment(control->dp, ifindex, &live) != -ENOENT)
+			continue;
+		err = attach_interface(control->dp, running, i, ifindex, error);
+		if (!err)
+			err = dataplane_allow_egress(control->dp, ifindex);
+		if (err)
+			return err;
+		attached++;
+	}
+	return attached;
 }
 
 int change_prepare(struct change *change, struct control *control, const struct config *next,

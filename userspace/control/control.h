@@ -111,6 +111,13 @@ struct control_pool *control_find_pool(const struct control *control, const char
  */
 int control_refresh_nexthops(struct control *control);
 
+/**
+ * control_refresh_interfaces() - attach to interfaces that came back without a program
+ *
+ * Return: number of interfaces attached; -errno with @error filled.
+ */
+int control_refresh_interfaces(struct control *control, struct control_error *error);
+
 /** control_flow() - a query in the data plane's terms */
 struct flow control_flow(const struct lookup_query *query);
 

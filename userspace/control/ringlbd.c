@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <bpf/libbpf.h>
@@ -18,6 +19,9 @@
 #include "control/control.h"
 #include "control/down.h"
 #include "control/server.h"
+
+#define SOCKET_DIR  "/run/ringlb"
+#define SOCKET_NAME "/ringlb.sock"
 
 /* A burst of netlink changes is answered once; and all is looked at now and then. */
 #define REFRESH_SOON_US	 100000
@@ -167,13 +171,28 @@ static int detach(const struct options *options)
 	return count < 0;
 }
 
+/* An interface that went and came back is another one to the kernel, without a program. */
+static void refresh_interfaces(struct control *control)
+{
+	struct control_error error = {};
+	int attached = control_refresh_interfaces(control, &error);
+
+	if (attached < 0)
+		say("%s", error.what);
+	else if (attached)
+		say("attached to %d interface%s that came back", attached,
+		    attached == 1 ? "" : "s");
+}
+
 /* A tick: look at all next hops, then wait for the next change or the next round. */
 static int on_refresh(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct daemon *daemon = context;
-	int changed = control_refresh_nexthops(daemon->api.control);
+	int changed;
 
 	(void)now_us;
+	refresh_interfaces(daemon->api.control);
+	changed = control_refresh_nexthops(daemon->api.control);
 	if (changed < 0)
 		say("cannot resolve next hops: %s", strerror(-changed));
 	else if (changed)
@@ -290,6 +309,9 @@ static int run(const struct options *options)
 		say("cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
+	/* /run is empty after a boot. A directory that was asked for has to be there. */
+	if (!strcmp(options->socket, SOCKET_DIR SOCKET_NAME))
+		mkdir(SOCKET_DIR, 0755);
 	/* Before anything is put in place; requests wait for the loop. */
 	err = server_open(&daemon.server, daemon.loop, options->socket, on_request, &daemon);
 	if (err)
@@ -313,7 +335,7 @@ int main(int argc, char **argv)
 				.pin_dir = DATAPLANE_PIN_DIR,
 				.state_dir = "/var/lib/ringlb",
 			},
-		.socket = "/run/ringlb/ringlb.sock",
+		.socket = SOCKET_DIR SOCKET_NAME,
 	};
 	int status = parse_options(argc, argv, &options);
 
