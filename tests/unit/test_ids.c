@@ -22,8 +22,8 @@ static struct ids table(const char *const *keys, size_t len)
 
 static void keys_keep_their_ids(void **state)
 {
-	static const char *const before[] = { "b", "a", "c" };
-	static const char *const after[] = { "d", "c", "a", "e" };
+	static const char *const before[] = {"b", "a", "c"};
+	static const char *const after[] = {"d", "c", "a", "e"};
 	struct ids old = table(before, 3), next = table(after, 4), none = {};
 
 	(void)state;
@@ -38,8 +38,8 @@ static void keys_keep_their_ids(void **state)
 /* The id of "b", which goes, may still be in use by packets: nobody gets it yet. */
 static void ids_of_the_past_step_are_not_given_out(void **state)
 {
-	static const char *const before[] = { "a", "b" };
-	static const char *const after[] = { "a", "d", "e" };
+	static const char *const before[] = {"a", "b"};
+	static const char *const after[] = {"a", "d", "e"};
 	struct ids old = table(before, 2), next = table(after, 3), none = {};
 
 	(void)state;
@@ -55,8 +55,8 @@ static void ids_of_the_past_step_are_not_given_out(void **state)
 
 static void the_limit_is_an_error(void **state)
 {
-	static const char *const before[] = { "a", "b" };
-	static const char *const after[] = { "c", "d" };
+	static const char *const before[] = {"a", "b"};
+	static const char *const after[] = {"c", "d"};
 	struct ids old = table(before, 2), next = table(after, 2), none = {};
 
 	(void)state;

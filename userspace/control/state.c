@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,11 @@ int state_digest(const char *path, uint64_t *digest)
 	FILE *file = fopen(path, "re");
 	int err = !hash ? -ENOMEM : !file ? -errno : 0;
 	char buffer[16384];
-	size_t len;
 
 	if (!err) {
 		XXH64_reset(hash, 0);
-		while ((len = fread(buffer, 1, sizeof(buffer), file)))
-			XXH64_update(hash, buffer, len);
+		while (!feof(file) && !ferror(file))
+			XXH64_update(hash, buffer, fread(buffer, 1, sizeof(buffer), file));
 		err = ferror(file) ? -EIO : 0;
 	}
 	if (!err)
@@ -80,15 +80,16 @@ int state_drop(const char *state_dir)
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
 	while ((entry = readdir(dir))) {
+		char path[STATE_PATH_LEN + NAME_MAX];
+
 		if (fnmatch(STATE_PATTERN, entry->d_name, 0))
 			continue;
-		if (unlinkat(dirfd(dir), entry->d_name, 0))
+		snprintf(path, sizeof(path), "%s/%s", state_dir, entry->d_name);
+		if (unlink(path))
 			err = -errno;
 		else
 			count++;
 	}
-	if (count)
-		fsync(dirfd(dir));
 	closedir(dir);
 	return err ? err : count;
 }
