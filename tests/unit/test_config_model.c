@@ -188,6 +188,23 @@ static void test_pick(void **state)
 	assert_null(pool);
 }
 
+/* A pool without the backend, before those that have it, is not listed and stops nothing. */
+static void test_pick_between(void **state)
+{
+	struct config_pool *pool = NULL;
+	struct config_error error;
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_read(&config, shuffled, strlen(shuffled), NULL), 0);
+	assert_int_equal(config_pick_pool(&config, NULL, "b1", &pool, &error), -EINVAL);
+	assert_string_equal(error.what,
+			    "backend 'b1' is in several pools, name one of 'web', 'dns'");
+	assert_int_equal(config_pick_pool(&config, NULL, "b2", &pool, &error), 0);
+	assert_ptr_equal(pool, &config.pools[1]);
+	config_release(&config);
+}
+
 static void test_pick_few_and_many(void **state)
 {
 	struct config_pool pools[CONFIG_POOLS_MAX] = {0}, *pool = NULL;
@@ -220,6 +237,7 @@ int main(void)
 		MODEL(test_each_field_counts),
 		MODEL(test_find),
 		MODEL(test_pick),
+		cmocka_unit_test(test_pick_between),
 		cmocka_unit_test(test_pick_few_and_many),
 	};
 

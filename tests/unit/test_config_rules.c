@@ -29,7 +29,8 @@
 #define V(address, port) "  - {address: '" address "', protocol: tcp, port: " #port ", pool: web}\n"
 #define V2(address, port)                                                                          \
 	"  - {address: '" address "', protocol: tcp, port: " #port ", pool: web2}\n"
-#define LONG63 "a23456789012345678901234567890123456789012345678901234567890123"
+#define LONG62 "23456789012345678901234567890123456789012345678901234567890123"
+#define LONG63 "a" LONG62
 
 /* @what is the whole error, or NULL if the text is accepted. */
 struct row {
@@ -233,6 +234,9 @@ static void test_vips(void **state)
 		 "vips[0].address must be an IPv4 or IPv6 address, got '192.0.2.0/24'"},
 		{POOLS("{name: web, forward: dr}") VIPS V("192.0.2.10", 80) V2("192.0.2.11", 80), 8,
 		 "vips[1].pool 'web2' does not exist (did you mean 'web'?)"},
+		{POOLS("{name: " LONG63 ", forward: dr}") VIPS
+		 "  - {address: 192.0.2.10, protocol: tcp, port: 80, pool: b" LONG62 "}\n",
+		 7, "vips[0].pool 'b" LONG62 "' does not exist (did you mean '" LONG63 "'?)"},
 		{POOLS("{name: api, forward: dr}") VIPS V("192.0.2.10", 80), 7,
 		 "vips[0].pool 'web' does not exist"},
 		{HEAD VIPS V("192.0.2.10", 80), 5, "vips[0].pool 'web' does not exist"},

@@ -341,8 +341,10 @@ static void test_seed(void **state)
 
 static void test_name(void **state)
 {
-	static const char *const accepted[] = {"a", "Z", "0", "web-1", "a.b_c-d", "1.2.3"};
-	static const char *const refused[] = {"",    "-a",  ".a",  "_a",       "a b",	   "a/b",
+	static const char *const accepted[] = {"a", "z",     "A",	"Z",	"0",
+					       "9", "web-1", "a.b_c-d", "1.2.3"};
+	static const char *const refused[] = {"",    "/",   ":",   "@",	       "[",	   "`",
+					      "{",   "-a",  ".a",  "_a",       "a b",	   "a/b",
 					      "a\n", "a#1", "a:b", "\xc3\xa9", "a\xc3\xa9"};
 	char name[CONFIG_NAME_MAX + 2];
 

@@ -15,15 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_NAME_MAX 63
+#define CONFIG_NAME_MAX	      63
 #define CONFIG_INTERFACES_MAX 64
-#define CONFIG_POOLS_MAX 512
-#define CONFIG_VIPS_MAX 4096
-#define CONFIG_BACKENDS_MAX 65535 /* over all pools */
-#define CONFIG_WEIGHT_ONE 1000
-#define CONFIG_WEIGHT_MAX (1000 * CONFIG_WEIGHT_ONE)
-#define CONFIG_POSITIONS_MAX (1U << 21) /* of one pool */
-#define CONFIG_FILE_MAX (64U << 20)	/* bytes of a YAML file */
+#define CONFIG_POOLS_MAX      512
+#define CONFIG_VIPS_MAX	      4096
+#define CONFIG_BACKENDS_MAX   65535 /* over all pools */
+#define CONFIG_WEIGHT_ONE     1000
+#define CONFIG_WEIGHT_MAX     (1000 * CONFIG_WEIGHT_ONE)
+#define CONFIG_POSITIONS_MAX  (1U << 21)  /* of one pool */
+#define CONFIG_FILE_MAX	      (64U << 20) /* bytes of a YAML file */
 
 enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
 enum config_forward { CONFIG_DR, CONFIG_NAT };
@@ -103,8 +103,9 @@ int config_read_file(struct config *config, const char *path, struct config_erro
  * @path: replaced atomically (temporary file beside it, fsync, rename); a new
  *	file gets mode 0600, as it holds the secret seed, an old one keeps its mode
  *
- * Return: 0, or -errno with @error filled; then @path is as it was and no
- * temporary file is left behind.
+ * Return: 0; -EINVAL if @config is not valid; -errno. On error @error is filled,
+ * @path is as it was and no temporary file is left behind; but if at last the
+ * directory cannot be synced, the new file is in place already.
  */
 int config_write_file(const struct config *config, const char *path, struct config_error *error);
 
@@ -132,8 +133,7 @@ struct config_vip *config_find_vip(const struct config *config, const struct con
  *
  * Return: 0; -EINVAL, -EEXIST or -ENOENT with @error filled (line 0); -ENOMEM.
  */
-int config_add_vip(struct config *config, const struct config_vip *vip,
-		   struct config_error *error);
+int config_add_vip(struct config *config, const struct config_vip *vip, struct config_error *error);
 int config_remove_vip(struct config *config, const struct config_vip *vip,
 		      struct config_error *error);
 int config_add_backend(struct config *config, const char *pool,

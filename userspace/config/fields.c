@@ -136,6 +136,7 @@ int config_fields_read(yaml_document_t *document, const yaml_node_t *node,
 {
 	const struct mapping mapping = {document, node, place, fields, n_fields, error};
 	const yaml_node_t *keys[CONFIG_FIELDS_MAX] = {NULL};
+	yaml_node_t *found[CONFIG_FIELDS_MAX] = {NULL};
 	char path[CONFIG_PLACE_LEN], at[WHERE_LEN];
 	int err;
 
@@ -143,11 +144,11 @@ int config_fields_read(yaml_document_t *document, const yaml_node_t *node,
 		return config_error_set(error, config_node_mark(node),
 					"%s must be a mapping, got %s",
 					config_place_path(place, path), config_node_kind(node));
-	for (size_t i = 0; lists && i < n_fields; i++)
-		lists[i] = NULL;
-	err = pairs_read(&mapping, out, lists, keys);
+	err = pairs_read(&mapping, out, found, keys);
 	if (err)
 		return err;
+	if (lists)
+		memcpy(lists, found, n_fields * sizeof(*lists));
 	for (size_t i = 0; i < n_fields; i++)
 		if (fields[i].required && !keys[i])
 			return config_error_set(error, config_node_mark(node),

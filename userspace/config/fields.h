@@ -13,21 +13,21 @@
 /**
  * struct config_field - one field of a mapping
  * @name: its key
- * @required: refused if it is missing
  * @parse: stores a single value, which has no zero byte inside, at an address
  *	in the struct; returns 0 or -EINVAL. NULL if the field is a list
  * @offset: of that address in the struct
  * @must: what a value must be, for the error: "must be 0 to 1000"
  * @hint: more about a refused value, or NULL
+ * @required: refused if it is missing
  * @secret: keep the value out of error messages
  */
 struct config_field {
 	const char *name;
-	bool required;
 	int (*parse)(const char *text, void *out);
 	size_t offset;
 	const char *must;
 	const char *(*hint)(const char *text);
+	bool required;
 	bool secret;
 };
 

@@ -153,7 +153,7 @@ static int replace_in_directory(const char *path, const struct stat *old, const 
 
 	if (strlen(path) >= sizeof(copy))
 		return -ENAMETOOLONG;
-	strcpy(copy, path);
+	memcpy(copy, path, strlen(path) + 1);
 	name = dirname(copy);
 	if (snprintf(temporary, sizeof(temporary), "%s/.ringlb.XXXXXX", name) >= PATH_MAX)
 		return -ENAMETOOLONG;

@@ -38,7 +38,7 @@ static int parse_interface_name(const char *text, void *out)
 
 	if (strlen(text) >= sizeof(name))
 		return -EINVAL;
-	memcpy(name, text, strlen(text));
+	memcpy(name, text, strlen(text) + 1);
 	if (!config_interface_name_valid(name))
 		return -EINVAL;
 	memcpy(out, name, sizeof(name));

@@ -265,8 +265,9 @@ const char *text_protocol(uint8_t protocol)
 		return "tcp";
 	case IPPROTO_UDP:
 		return "udp";
+	default:
+		return "?";
 	}
-	return "?";
 }
 
 const char *text_forward(enum config_forward forward)

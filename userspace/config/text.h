@@ -10,9 +10,9 @@
 
 #include "config/config.h"
 
-#define TEXT_ADDRESS_LEN 46 /* as INET6_ADDRSTRLEN */
+#define TEXT_ADDRESS_LEN  46 /* as INET6_ADDRSTRLEN */
 #define TEXT_ENDPOINT_LEN 64
-#define TEXT_WEIGHT_LEN 12
+#define TEXT_WEIGHT_LEN	  12
 
 /* "192.0.2.1" or "2001:db8::1"; no zone, no prefix length, no host name. */
 int text_parse_address(const char *text, struct config_address *address);
@@ -35,7 +35,8 @@ int text_parse_vip(const char *text, struct config_vip *vip);
 /* 64 bits, decimal or 0x hexadecimal. */
 int text_parse_seed(const char *text, uint64_t *seed);
 
-/* Letters, digits, '.', '_' and '-', 1 to CONFIG_NAME_MAX bytes, starting with a letter or digit. */
+/* Letters, digits, '.', '_' and '-', 1 to CONFIG_NAME_MAX bytes, starting with a letter or digit.
+ */
 bool text_is_name(const char *text);
 
 /* Each fills @out and returns it, for use in a printf() argument. */
