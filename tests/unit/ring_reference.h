@@ -279,14 +279,14 @@ static inline struct ring *member_set_build(const struct member_set *set,
 	return ring;
 }
 
-struct moves {
+struct range_list {
 	struct ring_range *ranges;
 	size_t len;
 };
 
-static inline struct moves compare_rings(const struct ring *before, const struct ring *after)
+static inline struct range_list compare_rings(const struct ring *before, const struct ring *after)
 {
-	struct moves moves = {0};
+	struct range_list moves = {0};
 
 	assert_int_equal(ring_compare(before, after, &moves.ranges, &moves.len), 0);
 	return moves;

@@ -57,7 +57,7 @@ static void flows_by_walk(struct flows *flows, const struct ring *before, const 
 }
 
 static void flows_by_compare(struct flows *flows, const struct ring *before,
-			     const struct ring *after, const struct moves *moves)
+			     const struct ring *after, const struct range_list *moves)
 {
 	memset(flows, 0, sizeof(*flows));
 	for (size_t i = 0; i < moves->len; i++) {
@@ -69,7 +69,7 @@ static void flows_by_compare(struct flows *flows, const struct ring *before,
 }
 
 static void assert_flows_are_exact(const struct ring *before, const struct ring *after,
-				   const struct moves *moves)
+				   const struct range_list *moves)
 {
 	struct flows walked;
 	struct flows compared;
@@ -112,7 +112,7 @@ static void assert_range_is_exact(const struct ring *before, const struct ring *
 	assert_false(has_owners(before, after, range, place_after(before, range->last)));
 }
 
-static void assert_ranges_ascend(const struct moves *moves)
+static void assert_ranges_ascend(const struct range_list *moves)
 {
 	for (size_t i = 0; i < moves->len; i++) {
 		const struct ring_range *range = &moves->ranges[i];
@@ -134,7 +134,7 @@ static bool range_holds(const struct ring_range *range, uint64_t hash)
 }
 
 static void assert_every_hash(const struct ring *before, const struct ring *after,
-			      const struct moves *moves)
+			      const struct range_list *moves)
 {
 	for (uint64_t hash = 0; hash <= before->params.hash->top; hash++) {
 		const struct ring_range *found = NULL;
@@ -150,7 +150,7 @@ static void assert_every_hash(const struct ring *before, const struct ring *afte
 }
 
 static void assert_shares_add_up(const struct ring *before, const struct ring *after,
-				 const struct moves *moves)
+				 const struct range_list *moves)
 {
 	ring_length shares_before[POOL_LEN];
 	ring_length shares_after[POOL_LEN];
@@ -176,7 +176,7 @@ static void assert_shares_add_up(const struct ring *before, const struct ring *a
 
 static void assert_compare_is_exact(const struct ring *before, const struct ring *after)
 {
-	struct moves moves = compare_rings(before, after);
+	struct range_list moves = compare_rings(before, after);
 
 	assert_ranges_ascend(&moves);
 	for (size_t i = 0; i < moves.len; i++)

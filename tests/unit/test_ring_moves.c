@@ -8,8 +8,8 @@
 static void assert_moves_only(const struct ring *without, const struct ring *with,
 			      const char *member)
 {
-	struct moves joins = compare_rings(without, with);
-	struct moves leaves = compare_rings(with, without);
+	struct range_list joins = compare_rings(without, with);
+	struct range_list leaves = compare_rings(with, without);
 	ring_length lengths[POOL_LEN] = {0};
 	ring_length gain;
 
@@ -64,7 +64,7 @@ static void test_minimal_movement(void **state)
 	}
 }
 
-static ring_length total_length(const struct moves *moves)
+static ring_length total_length(const struct range_list *moves)
 {
 	ring_length sum = 0;
 
@@ -85,8 +85,8 @@ static void test_total_coverage(void **state)
 		struct member_set set = {0};
 		struct ring *empty = member_set_build(&set, &params, &rng);
 		struct ring *ring;
-		struct moves rise;
-		struct moves fall;
+		struct range_list rise;
+		struct range_list fall;
 
 		member_set_change(&set, 2, &rng);
 		set.present[0] = true;
@@ -138,8 +138,8 @@ static void test_whole_circle(void **state)
 		struct ring *ring = given_ring(UINT64_MAX, "a", &places[i]);
 		struct ring *other =
 			given_ring(UINT64_MAX, "b", &places[ARRAY_LEN(places) - 1 - i]);
-		struct moves rise = compare_rings(empty, ring);
-		struct moves change = compare_rings(ring, other);
+		struct range_list rise = compare_rings(empty, ring);
+		struct range_list change = compare_rings(ring, other);
 		ring_length length = 0;
 
 		ring_shares(ring, &length);
@@ -188,7 +188,7 @@ static void test_joining(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ring *after = given_ring(99, rows[i].names, rows[i].positions);
-		struct moves moves = compare_rings(before, after);
+		struct range_list moves = compare_rings(before, after);
 
 		if (moves.len != rows[i].n_ranges)
 			fail_msg("%s: %zu ranges", rows[i].what, moves.len);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/moves.h"
+
+/* A stretch of the circle that changes its owner; does not wrap. */
+struct stretch {
+	uint64_t first;
+	uint64_t last;
+	uint16_t old_id;
+	uint16_t new_id;
+};
+
+const char *moves_name(uint16_t id, char name[RING_NAME_MAX + 1])
+{
+	memset(name, 0, RING_NAME_MAX + 1);
+	snprintf(name, RING_NAME_MAX + 1, "%u", id);
+	return name;
+}
+
+static uint16_t member_id(const struct ring *ring, uint16_t owner)
+{
+	if (owner == RING_NONE)
+		return RING_NONE;
+	return (uint16_t)strtoul(ring->members[owner].name, NULL, 10);
+}
+
+bool moves_learning(const struct move *move)
+{
+	return move->tcp_until_ms || move->other_until_ms;
+}
+
+int moves_add(struct moves *moves, const struct move *move)
+{
+	struct move *last = moves->len ? &moves->list[moves->len - 1] : NULL;
+
+	if (last && last->last + 1 == move->first && last->previous == move->previous &&
+	    last->tcp_until_ms == move->tcp_until_ms &&
+	    last->other_until_ms == move->other_until_ms) {
+		last->last = move->last;
+		return 0;
+	}
+	if (moves->len == moves->capacity) {
+		size_t capacity = moves->capacity ? 2 * moves->capacity : 64;
+		void *grown = realloc(moves->list, capacity * sizeof(*moves->list));
+
+		if (!grown)
+			return -ENOMEM;
+		moves->list = grown;
+		moves->capacity = capacity;
+	}
+	moves->list[moves->len++] = *move;
+	return 0;
+}
+
+int moves_read(struct moves *moves, const uint64_t *positions, size_t slot, const struct move *move)
+{
+	struct move read = *move;
+
+	/* Of equal positions the first has the arc and the others have no hash. */
+	if (slot && positions[slot - 1] == positions[slot])
+		return 0;
+	/* Slot 0 does not wrap: moves_merge() puts a position at the top if it moves. */
+	read.first = slot ? positions[slot - 1] + 1 : 0;
+	read.last = positions[slot];
+	return moves_add(moves, &read);
+}
+
+static bool is_gone(const struct moves_terms *terms, uint16_t id)
+{
+	return id == RING_NONE || (terms->dead && terms->dead[id]);
+}
+
+/* Only remembered flows count from now on. */
+static void end_learning(struct move *move)
+{
+	move->previous = RING_NONE;
+	move->tcp_until_ms = 0;
+	move->other_until_ms = 0;
+}
+
+static void start_learning(struct move *move, uint16_t previous, const struct moves_terms *terms)
+{
+	move->previous = previous;
+	move->tcp_until_ms = terms->now_ms + terms->tcp_learn_ms;
+	move->other_until_ms = terms->now_ms + terms->other_learn_ms;
+}
+
+/*
+ * Add the hashes @first to @last, which were in the move @was (or NULL) and change
+ * as @stretch says (or NULL). See moves_change() for the rules.
+ */
+static int add_piece(struct moves *out, uint64_t first, uint64_t last, const struct move *was,
+		     const struct stretch *stretch, const struct moves_terms *terms)
+{
+	struct move move = was ? *was : (struct move){.previous = RING_NONE};
+
+	move.first = first;
+	move.last = last;
+	if (was && is_gone(terms, was->previous))
+		end_learning(&move);
+	if (!stretch)
+		return was ? moves_add(out, &move) : 0;
+	if (was && moves_learning(&move)) {
+		if (move.previous == stretch->new_id)
+			end_learning(&move);
+		return moves_add(out, &move);
+	}
+	if (!is_gone(terms, stretch->old_id))
+		start_learning(&move, stretch->old_id, terms);
+	else if (!was)
+		return 0;
+	return moves_add(out, &move);
+}
+
+/* Walk both ascending lists at once, a piece at a time that lies in the same of each. */
+static int sweep(struct moves *out, const struct moves *now, const struct stretch *stretches,
+		 size_t n_stretches, const struct moves_terms *terms)
+{
+	uint64_t at = 0;
+	size_t m = 0, s = 0;
+	int err = 0;
+
+	while (!err) {
+		const struct move *was = m < now->len ? &now->list[m] : NULL;
+		const struct stretch *stretch = s < n_stretches ? &stretches[s] : NULL;
+		uint64_t last = UINT64_MAX;
+
+		if (!was && !stretch)
+			break;
+		/* The piece ends where either list begins or ends something. */
+		if (was)
+			last = was->first > at ? was->first - 1 : was->last;
+		if (stretch && stretch->first > at && stretch->first - 1 < last)
+			last = stretch->first - 1;
+		if (stretch && stretch->first <= at && stretch->last < last)
+			last = stretch->last;
+		err = add_piece(out, at, last, was && was->first <= at ? was : NULL,
+				stretch && stretch->first <= at ? stretch : NULL, terms);
+		m += was && was->last == last;
+		s += stretch && stretch->last == last;
+		if (last == UINT64_MAX)
+			break;
+		at = last + 1;
+	}
+	return err;
+}
+
+/* ring_compare()'s ranges by id and ascending; the one that wraps becomes two. */
+static int list_stretches(const struct ring *old_ring, const struct ring *new_ring,
+			  struct stretch **out, size_t *n_out)
+{
+	struct ring_range *ranges;
+	struct stretch *stretches;
+	size_t n_ranges, len = 0;
+	int err = ring_compare(old_ring, new_ring, &ranges, &n_ranges);
+
+	if (err)
+		return err;
+	stretches = calloc(n_ranges + 1, sizeof(*stretches));
+	for (size_t i = 0; stretches && i < n_ranges; i++) {
+		/* The range that wraps is the last one; its low end comes first. */
+		if (ranges[i].last >= ranges[i].first)
+			continue;
+		stretches[len++] = (struct stretch){
+			.first = 0,
+			.last = ranges[i].last,
+			.old_id = member_id(old_ring, ranges[i].old_owner),
+			.new_id = member_id(new_ring, ranges[i].new_owner),
+		};
+	}
+	for (size_t i = 0; stretches && i < n_ranges; i++)
+		stretches[len++] = (struct stretch){
+			.first = ranges[i].first,
+			.last = ranges[i].last < ranges[i].first ? UINT64_MAX : ranges[i].last,
+			.old_id = member_id(old_ring, ranges[i].old_owner),
+			.new_id = member_id(new_ring, ranges[i].new_owner),
+		};
+	free(ranges);
+	if (!stretches)
+		return -ENOMEM;
+	*out = stretches;
+	*n_out = len;
+	return 0;
+}
+
+int moves_change(struct moves *out, const struct moves *now, const struct ring *old_ring,
+		 const struct ring *new_ring, const struct moves_terms *terms)
+{
+	struct moves result = {};
+	struct stretch *stretches;
+	size_t n_stretches;
+	int err = list_stretches(old_ring, new_ring, &stretches, &n_stretches);
+
+	if (err)
+		return err;
+	err = sweep(&result, now, stretches, n_stretches, terms);
+	free(stretches);
+	if (err)
+		moves_release(&result);
+	else
+		*out = result;
+	return err;
+}
+
+size_t moves_expire(struct moves *moves, int64_t now_ms)
+{
+	size_t changed = 0;
+
+	for (size_t i = 0; i < moves->len; i++) {
+		struct move *move = &moves->list[i];
+		bool tcp = move->tcp_until_ms && move->tcp_until_ms <= now_ms;
+		bool other = move->other_until_ms && move->other_until_ms <= now_ms;
+
+		if (tcp)
+			move->tcp_until_ms = 0;
+		if (other)
+			move->other_until_ms = 0;
+		if (!moves_learning(move))
+			move->previous = RING_NONE;
+		changed += tcp || other;
+	}
+	return changed;
+}
+
+size_t moves_settle(struct moves *moves, const uint32_t *held)
+{
+	size_t kept = 0, before = moves->len;
+
+	for (size_t i = 0; i < before; i++)
+		if (held[i] || moves_learning(&moves->list[i]))
+			moves->list[kept++] = moves->list[i];
+	moves->len = kept;
+	return before - kept;
+}
+
+ptrdiff_t moves_find(const struct moves *moves, uint64_t hash)
+{
+	size_t low = 0, high = moves->len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (moves->list[middle].last < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < moves->len && moves->list[low].first <= hash ? (ptrdiff_t)low : -1;
+}
+
+void moves_release(struct moves *moves)
+{
+	free(moves->list);
+	*moves = (struct moves){};
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Moving arcs: the parts of the circle whose owner has changed and whose old flows
+ * may still be there, from the change until they are gone.
+ *
+ * A move knows the previous owner and until when the arc is learning: so long a flow
+ * that nobody remembers may be an old one. Afterwards only remembered flows count,
+ * and when none of them is left the arc settles. The owner itself is not in a move;
+ * it is what the current ring says.
+ *
+ * Backends are told apart by id, not by name: a name that came back with another
+ * address is another backend. Works on the whole 64-bit circle. Pure: the clock is an
+ * argument, in milliseconds of any clock that is not set back.
+ */
+#ifndef RINGLB_RING_MOVES_H
+#define RINGLB_RING_MOVES_H
+
+#include "ring/ring.h"
+
+/**
+ * struct move - one moving arc
+ * @first, @last: its hashes, both included; never wraps, so @first <= @last
+ * @previous: id of the previous owner, or RING_NONE: only remembered flows count
+ * @tcp_until_ms: TCP flows may turn up until then; 0: over
+ * @other_until_ms: the same for other protocols
+ */
+struct move {
+	uint64_t first;
+	uint64_t last;
+	uint16_t previous;
+	int64_t tcp_until_ms;
+	int64_t other_until_ms;
+};
+
+/* Ascending, without overlaps. All zero: nothing moves. */
+struct moves {
+	struct move *list;
+	size_t len;
+	size_t capacity;
+};
+
+/**
+ * struct moves_terms - on what terms arcs move
+ * @dead: dead[id] is true if that backend's flows have nowhere to go back to; of
+ *	RING_NONE + 1 entries, or NULL for none
+ */
+struct moves_terms {
+	int64_t now_ms;
+	int64_t tcp_learn_ms;
+	int64_t other_learn_ms;
+	const bool *dead;
+};
+
+/**
+ * moves_change() - the moving arcs after a step from one ring to another
+ * @out: receives the new list; moves_release() it
+ * @now: what moves already, on top of @old_ring
+ * @old_ring, @new_ring: members are named by id, as moves_name() writes it
+ *
+ * A settled arc that changes its owner starts to learn, with the old owner as
+ * previous. One that is learning keeps its previous owner and its times, as the
+ * flows that its owner of the meantime got are remembered. One that has learned
+ * starts over with that owner as previous. A dead owner leaves no claim.
+ *
+ * Return: 0; -EINVAL as ring_compare(); -ENOMEM. On error @out is left as it was.
+ */
+int moves_change(struct moves *out, const struct moves *now, const struct ring *old_ring,
+		 const struct ring *new_ring, const struct moves_terms *terms);
+
+/** moves_name() - the name of the member with @id. Fills and returns @name. */
+const char *moves_name(uint16_t id, char name[RING_NAME_MAX + 1]);
+
+/**
+ * moves_expire() - end learning times that have passed
+ *
+ * Return: number of moves that changed.
+ */
+size_t moves_expire(struct moves *moves, int64_t now_ms);
+
+/**
+ * moves_settle() - drop the moves that have learned and hold nobody any more
+ * @held: held[i] is the number of remembered flows in list[i] whose backend is not
+ *	the arc's owner
+ *
+ * Return: number of moves dropped.
+ */
+size_t moves_settle(struct moves *moves, const uint32_t *held);
+
+/** moves_find() - index of the move that @hash lies in, or -1 */
+ptrdiff_t moves_find(const struct moves *moves, uint64_t hash);
+
+/** moves_learning() - true if unremembered flows may still be the previous owner's */
+bool moves_learning(const struct move *move);
+
+/**
+ * struct moving_ring - positions of a ring and of the edges of its moves, merged
+ * @owners: by id
+ * @moves: moves[i] is the index in the list of the move that slot i lies in, or -1
+ */
+struct moving_ring {
+	uint64_t *positions;
+	uint16_t *owners;
+	int32_t *moves;
+	size_t len;
+};
+
+/**
+ * moves_merge() - lay the edges of all moves into a ring
+ * @out: receives the merged ring; moving_ring_release() it
+ * @ring: owners by index
+ * @ids: ids[i] is the id of ring->members[i]
+ *
+ * Every hash has in @out the owner that it has in @ring, and is in the move that
+ * moves_find() says. Without moves @out is @ring itself, by id. In an empty @ring the
+ * moves alone make the positions, and the owner is RING_NONE.
+ *
+ * Return: 0; -ENOSPC above RING_POSITIONS_MAX_LEN positions; -ENOMEM.
+ */
+int moves_merge(struct moving_ring *out, const struct ring *ring, const uint32_t *ids,
+		const struct moves *moves);
+
+/** moves_add() - append a move at the end, one with its equal neighbour. Return: 0 or -ENOMEM. */
+int moves_add(struct moves *moves, const struct move *move);
+
+/**
+ * moves_read() - append what moves in one slot of a merged ring, for reading back
+ * @positions: of the merged ring
+ * @slot: of all that move, in ascending order
+ * @move: what is there; @first and @last do not count
+ *
+ * After all slots the list says of every hash what the one that was merged said.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int moves_read(struct moves *moves, const uint64_t *positions, size_t slot,
+	       const struct move *move);
+
+/* Free what is inside; the struct is empty afterwards. */
+void moves_release(struct moves *moves);
+void moving_ring_release(struct moving_ring *ring);
+
+#endif
