@@ -47,8 +47,62 @@ static const char *const interfaces[] = {
 	"'a'",	"\"a",	"{a}", "[a", "a#b", "a\\b", "---", "...",    "~",	"null",
 	"a,b",	"\x7f", "|",   ">",  "=",   "<<",   "0x1", "a\x01z", "\xc3\xa9"};
 
+/* Texts that a careless writer would fold, cut or turn into something else. */
+static void draw_text(char out[CONFIG_CHECK_TEXT_MAX + 1], unsigned int *seed)
+{
+	static const char *const parts[] = {" ",  "a",	"  word ", "\n",   "\r",	  "\"",
+					    "'",  "\\", "\t",	   "\x01", "\xc3\xa9",	  "\x7f",
+					    ": ", " #", "%",	   "null", "\xe2\x80\xa8"};
+	size_t n = 1 + (size_t)rand_r(seed) % (CONFIG_CHECK_TEXT_MAX / 8);
+
+	out[0] = '\0';
+	while (n-- > 0)
+		strcat(out, parts[(size_t)rand_r(seed) % COUNT(parts)]);
+}
+
+static void draw_check(struct config_check *check, unsigned int *seed)
+{
+	check->type = (enum config_check_type)((unsigned int)rand_r(seed) % 6);
+	if (check->type == CONFIG_CHECK_NONE)
+		return;
+	if (check->type != CONFIG_CHECK_ICMP)
+		check->port = (uint16_t)(1 + rand_r(seed) % 65535);
+	if (check->type == CONFIG_CHECK_HTTP || check->type == CONFIG_CHECK_HTTPS) {
+		strcpy(check->path, rand_r(seed) % 2 ? "/" : "/~a?b=\"%20&{c}");
+		strcpy(check->host, rand_r(seed) % 2 ? "" : "1e3");
+		check->expect_first = (uint16_t)(200 + rand_r(seed) % 200);
+		check->expect_last = (uint16_t)(check->expect_first + rand_r(seed) % 200);
+		if (rand_r(seed) % 2)
+			draw_text(check->body, seed);
+	}
+	if (check->type == CONFIG_CHECK_UDP) {
+		draw_text(check->send, seed);
+		draw_text(check->receive, seed);
+	}
+	check->interval_ms = 100 + (uint32_t)rand_r(seed) % 3599901;
+	check->timeout_ms = 50 + (uint32_t)rand_r(seed) % (check->interval_ms - 49);
+	check->rise = 1 + (uint32_t)rand_r(seed) % 100;
+	check->fall = 1 + (uint32_t)rand_r(seed) % 100;
+	check->jitter_percent = (uint32_t)rand_r(seed) % 51;
+}
+
+static void draw_flows(struct config_flows *flows, unsigned int *seed)
+{
+	flows->established = 1024 + (uint32_t)rand_r(seed) % 100000;
+	flows->remembered = 1024 + (uint32_t)rand_r(seed) % 100000;
+	flows->embryonic = 1024 + (uint32_t)rand_r(seed) % 100000;
+	flows->other = 1024 + (uint32_t)rand_r(seed) % 100000;
+	flows->learn_tcp_ms = 1000 + (uint32_t)rand_r(seed) % 100000;
+	flows->learn_other_ms = 1000 + (uint32_t)rand_r(seed) % 100000;
+	flows->idle_tcp_ms = flows->learn_tcp_ms + (uint32_t)rand_r(seed) % 100000;
+	flows->idle_other_ms = flows->learn_other_ms + (uint32_t)rand_r(seed) % 100000;
+	flows->opening_ms = 1000 + (uint32_t)rand_r(seed) % 100000;
+	flows->closing_ms = 1000 + (uint32_t)rand_r(seed) % 100000;
+}
+
 static void draw_config(struct config *config, unsigned int *seed)
 {
+	draw_flows(&config->flows, seed);
 	config->seed = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
 	config->n_interfaces = 1 + (size_t)rand_r(seed) % 3;
 	config->interfaces = calloc(config->n_interfaces, sizeof(*config->interfaces));
@@ -65,6 +119,8 @@ static void draw_config(struct config *config, unsigned int *seed)
 		strcpy(pool->name, names[(size_t)rand_r(seed) % COUNT(names)]);
 		pool->forward = rand_r(seed) % 2 ? CONFIG_NAT : CONFIG_DR;
 		pool->vnodes = 1 + (uint32_t)rand_r(seed) % 500;
+		pool->panic = rand_r(seed) % 2 ? CONFIG_PANIC_ALL : CONFIG_PANIC_NONE;
+		draw_check(&pool->check, seed);
 		pool->n_backends = (size_t)rand_r(seed) % 4;
 		pool->backends = calloc(pool->n_backends + 1, sizeof(*pool->backends));
 		for (size_t j = 0; j < pool->n_backends; j++) {
@@ -74,6 +130,9 @@ static void draw_config(struct config *config, unsigned int *seed)
 			draw_address(&backend->address, seed);
 			backend->port = (uint16_t)(pool->forward == CONFIG_NAT ? rand_r(seed) : 0);
 			backend->weight_milli = (uint32_t)rand_r(seed) % 1000000;
+			backend->drain = (enum config_drain)(rand_r(seed) % 3);
+			if (backend->drain != CONFIG_NO_DRAIN && rand_r(seed) % 2)
+				backend->drain_until_s = 1 + (uint64_t)rand_r(seed);
 		}
 	}
 	config->n_vips = (size_t)rand_r(seed) % 3;

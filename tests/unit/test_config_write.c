@@ -74,6 +74,19 @@ static const char yaml[] = "seed: 0x0000000000000abc\n"
 			   "- name: web\n"
 			   "  forward: nat\n"
 			   "  vnodes: 200\n"
+			   "  panic: none\n"
+			   "  check:\n"
+			   "    type: http\n"
+			   "    port: 8081\n"
+			   "    path: \"/healthz\"\n"
+			   "    host: \"www.example\"\n"
+			   "    expect: 200-299\n"
+			   "    body: \"ok\"\n"
+			   "    interval: 500ms\n"
+			   "    timeout: 500ms\n"
+			   "    rise: 1\n"
+			   "    fall: 2\n"
+			   "    jitter: 5%\n"
 			   "  backends:\n"
 			   "  - name: web1\n"
 			   "    address: 10.0.0.1\n"
@@ -82,6 +95,17 @@ static const char yaml[] = "seed: 0x0000000000000abc\n"
 			   "- name: \"null\"\n"
 			   "  forward: dr\n"
 			   "  vnodes: 1\n"
+			   "  panic: all\n"
+			   "  check:\n"
+			   "    type: udp\n"
+			   "    port: 53\n"
+			   "    send: \"a \\n\"\n"
+			   "    receive: \"b\"\n"
+			   "    interval: 2s\n"
+			   "    timeout: 1s\n"
+			   "    rise: 2\n"
+			   "    fall: 3\n"
+			   "    jitter: 10%\n"
 			   "  backends:\n"
 			   "  - name: \"1e3\"\n"
 			   "    address: \"2001:db8::1\"\n"
@@ -89,6 +113,7 @@ static const char yaml[] = "seed: 0x0000000000000abc\n"
 			   "- name: idle\n"
 			   "  forward: dr\n"
 			   "  vnodes: 200\n"
+			   "  panic: all\n"
 			   "  backends: []\n"
 			   "vips:\n"
 			   "- address: 192.0.2.10\n"
@@ -288,6 +313,22 @@ static void test_invalid(void **state)
 	REFUSED(pools[0].vnodes, 0, "pool 'web': vnodes must be 1 to 2097152, got '0'");
 	REFUSED(pools[0].vnodes, CONFIG_POSITIONS_MAX + 1,
 		"pool 'web': vnodes must be 1 to 2097152, got '2097153'");
+	REFUSED(pools[0].panic, 7, "pool 'web': panic must be all or none");
+	REFUSED(pools[0].check.type, 7,
+		"pool 'web': check.type must be tcp, http, https, udp or icmp");
+	REFUSED(pools[0].check.path[0], 'x',
+		"pool 'web': check.path must be 1 to 255 printable characters without spaces or "
+		"'#', starting with '/'");
+	REFUSED(pools[0].check.host[0], '-',
+		"pool 'web': check.host must be a host name: 1 to 253 letters, digits, '.', '_' "
+		"or '-'");
+	REFUSED(pools[0].check.expect_last, 100,
+		"pool 'web': check.expect must be a status or a range of them, 200 to 599, as in "
+		"200-299");
+	REFUSED(pools[1].check.send[0], 0,
+		"pool 'null': check.send is required by a check of type udp");
+	REFUSED(pools[1].check.jitter_percent, 51,
+		"pool 'null': check.jitter must be 0% to 50%, got '51%'");
 	REFUSED(pools[0].name[0], '-',
 		"pool '-eb': name must be 1 to 63 letters, digits, '.', '_' or '-', starting with "
 		"a letter or digit, got '-eb'");

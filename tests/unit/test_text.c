@@ -369,6 +369,43 @@ static void test_words(void **state)
 	assert_string_equal(text_mode(CONFIG_GENERIC), "generic");
 }
 
+static void test_duration(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t ms;
+		const char *printed;
+	} rows[] = {
+		{"0ms", 0, "0s"},
+		{"0s", 0, "0s"},
+		{"1ms", 1, "1ms"},
+		{"1500ms", 1500, "1500ms"},
+		{"2000ms", 2000, "2s"},
+		{"90s", 90000, "90s"},
+		{"120s", 120000, "2m"},
+		{"60m", 3600000, "1h"},
+		{"4294967295ms", UINT32_MAX, "4294967295ms"},
+		{"1193h", 4294800000, "1193h"},
+	};
+	static const char *const refused[] = {"",    "0",    "2",    "s",     "2 s",	     " 2s",
+					      "2s ", "02s",  "-2s",  "+2s",   "2S",	     "2sec",
+					      "2d",  "2h2m", "1.5s", "1194h", "4294967296ms"};
+	char text[TEXT_DURATION_LEN];
+	uint32_t ms;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(text_parse_duration_ms(rows[i].text, &ms), 0);
+		assert_int_equal(ms, rows[i].ms);
+		assert_string_equal(text_duration(ms, text), rows[i].printed);
+	}
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		fill(&ms, sizeof(ms));
+		assert_int_equal(text_parse_duration_ms(refused[i], &ms), -EINVAL);
+		assert_untouched(&ms, sizeof(ms));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_endpoint),
 		cmocka_unit_test(test_vip),
 		cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_words),
 	};

@@ -23,10 +23,23 @@
 #define CONFIG_WEIGHT_ONE     1000
 #define CONFIG_WEIGHT_MAX     (1000 * CONFIG_WEIGHT_ONE)
 #define CONFIG_POSITIONS_MAX  (1U << 21)  /* of one pool */
+#define CONFIG_CHECK_TEXT_MAX 255	  /* bytes of each text in a health check */
 #define CONFIG_FILE_MAX	      (64U << 20) /* bytes of a YAML file */
 
 enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
 enum config_forward { CONFIG_DR, CONFIG_NAT };
+
+/* What a pool does when all its backends are down: as if all were up, or nothing. */
+enum config_panic { CONFIG_PANIC_ALL, CONFIG_PANIC_NONE };
+
+enum config_check_type {
+	CONFIG_CHECK_NONE, /* no check: backends are always up */
+	CONFIG_CHECK_TCP,
+	CONFIG_CHECK_HTTP,
+	CONFIG_CHECK_HTTPS,
+	CONFIG_CHECK_UDP,
+	CONFIG_CHECK_ICMP,
+};
 
 /* family is AF_INET or AF_INET6; bytes are in network byte order, IPv4 in the first 4. */
 struct config_address {
@@ -39,18 +52,65 @@ struct config_interface {
 	enum config_mode mode;
 };
 
-/* port is in host byte order; 0 keeps the packet's own. Only nat pools have one. */
+/*
+ * A backend that drains has no arcs: it keeps its old flows and gets no new ones.
+ * CONFIG_DRAIN_REMOVE: it leaves the configuration when they are gone.
+ */
+enum config_drain { CONFIG_NO_DRAIN, CONFIG_DRAIN_KEEP, CONFIG_DRAIN_REMOVE };
+
+/*
+ * port is in host byte order; 0 keeps the packet's own. Only nat pools have one.
+ * drain_until_s is UNIX time at which what still drains is cut off; 0: never.
+ */
 struct config_backend {
 	char name[CONFIG_NAME_MAX + 1];
 	struct config_address address;
 	uint16_t port;
 	uint32_t weight_milli;
+	enum config_drain drain;
+	uint64_t drain_until_s;
+};
+
+/**
+ * struct config_check - how the backends of a pool are checked
+ * @type: if CONFIG_CHECK_NONE, no other field counts
+ * @port: host byte order; 0: each backend's own. 0 with icmp
+ * @path: of http and https; begins with '/', may have a query
+ * @host: of http and https: name for the Host header and TLS; "": the backend's address
+ * @expect_first, @expect_last: of http and https: status codes that are good
+ * @body: of http and https: text that the answer must contain; "": any answer will do
+ * @send: of udp: what is sent
+ * @receive: of udp: text that the answer must contain; "": any answer will do
+ * @interval_ms: from the start of one check to the start of the next, at most
+ * @timeout_ms: at most @interval_ms
+ * @rise, @fall: successes or failures in a row that change the state
+ * @jitter_percent: each interval is shorter by a random part of it, up to this much
+ *
+ * Fields of other types are zero.
+ */
+struct config_check {
+	enum config_check_type type;
+	uint16_t port;
+	char path[CONFIG_CHECK_TEXT_MAX + 1];
+	char host[CONFIG_CHECK_TEXT_MAX + 1];
+	uint16_t expect_first;
+	uint16_t expect_last;
+	char body[CONFIG_CHECK_TEXT_MAX + 1];
+	char send[CONFIG_CHECK_TEXT_MAX + 1];
+	char receive[CONFIG_CHECK_TEXT_MAX + 1];
+	uint32_t interval_ms;
+	uint32_t timeout_ms;
+	uint32_t rise;
+	uint32_t fall;
+	uint32_t jitter_percent;
 };
 
 struct config_pool {
 	char name[CONFIG_NAME_MAX + 1];
 	enum config_forward forward;
 	uint32_t vnodes;
+	enum config_panic panic;
+	struct config_check check;
 	struct config_backend *backends;
 	size_t n_backends;
 };
@@ -63,8 +123,26 @@ struct config_vip {
 	char pool[CONFIG_NAME_MAX + 1];
 };
 
+/*
+ * How flows in moving arcs are remembered: entries of each table, and times. All of a
+ * valid model are above 0.
+ */
+struct config_flows {
+	uint32_t established; /* TCP, both sides of the handshake seen after the change */
+	uint32_t remembered;  /* TCP, older than the change */
+	uint32_t embryonic;   /* TCP, only a SYN seen */
+	uint32_t other;	      /* UDP */
+	uint32_t learn_tcp_ms;
+	uint32_t learn_other_ms;
+	uint32_t idle_tcp_ms;
+	uint32_t idle_other_ms;
+	uint32_t opening_ms;
+	uint32_t closing_ms;
+};
+
 struct config {
 	uint64_t seed;
+	struct config_flows flows;
 	struct config_interface *interfaces;
 	size_t n_interfaces;
 	struct config_pool *pools;
@@ -118,6 +196,9 @@ int config_copy(struct config *to, const struct config *from);
 /** config_equal() - true if both models say the same; order does not count */
 bool config_equal(const struct config *a, const struct config *b);
 
+/** config_check_equal() - true if both checks do the same */
+bool config_check_equal(const struct config_check *a, const struct config_check *b);
+
 /** config_find_pool() - the pool called @name, or NULL */
 struct config_pool *config_find_pool(const struct config *config, const char *name);
 
@@ -142,6 +223,10 @@ int config_remove_backend(struct config *config, const char *pool, const char *n
 			  struct config_error *error);
 int config_set_weight(struct config *config, const char *pool, const char *name,
 		      uint32_t weight_milli, struct config_error *error);
+
+/* Nothing can be wrong with a drain, so there is nothing to validate. */
+int config_set_drain(struct config *config, const char *pool, const char *name,
+		     enum config_drain drain, uint64_t until_s, struct config_error *error);
 
 /**
  * config_pick_pool() - the pool that a command means

@@ -7,6 +7,7 @@
 #include "config/document.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,4 +366,21 @@ yaml_node_t *config_node_value(yaml_document_t *document, const yaml_node_t *map
 			return yaml_document_get_node(document, pair->value);
 	}
 	return NULL;
+}
+
+const yaml_node_t *config_node_inner(yaml_document_t *document, const yaml_node_t *mapping,
+				     const char *path)
+{
+	const yaml_node_t *inner = mapping;
+	char name[CONFIG_PLACE_LEN];
+
+	while (path && *path && inner) {
+		size_t len = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, path);
+		mapping = inner;
+		inner = config_node_value(document, mapping, name);
+		path += len + (path[len] == '.');
+	}
+	return inner ? inner : mapping;
 }

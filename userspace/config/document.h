@@ -43,4 +43,11 @@ yaml_node_t *config_node_item(yaml_document_t *document, const yaml_node_t *list
 yaml_node_t *config_node_value(yaml_document_t *document, const yaml_node_t *mapping,
 			       const char *name);
 
+/*
+ * The value of a path such as "check.port", or the innermost node on the way to it
+ * that there is, which may be @mapping itself. @path may be NULL.
+ */
+const yaml_node_t *config_node_inner(yaml_document_t *document, const yaml_node_t *mapping,
+				     const char *path);
+
 #endif

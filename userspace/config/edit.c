@@ -59,6 +59,8 @@ static struct config_backend backend_clean(const struct config_backend *backend)
 		.address = address_clean(&backend->address),
 		.port = backend->port,
 		.weight_milli = backend->weight_milli,
+		.drain = backend->drain,
+		.drain_until_s = backend->drain_until_s,
 	};
 
 	memcpy(clean.name, backend->name, strnlen(backend->name, sizeof(clean.name)));
@@ -182,4 +184,20 @@ int config_set_weight(struct config *config, const char *pool_name, const char *
 	if (err)
 		backend->weight_milli = before;
 	return err;
+}
+
+int config_set_drain(struct config *config, const char *pool_name, const char *name,
+		     enum config_drain drain, uint64_t until_s, struct config_error *error)
+{
+	struct config_backend *backend;
+	struct config_pool *pool;
+	int err = config_need_pool(config, pool_name, &pool, error);
+
+	if (!err)
+		err = config_need_backend(pool, name, &backend, error);
+	if (err)
+		return err;
+	backend->drain = drain;
+	backend->drain_until_s = drain == CONFIG_NO_DRAIN ? 0 : until_s;
+	return 0;
 }

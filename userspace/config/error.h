@@ -23,6 +23,7 @@ _Static_assert(CONFIG_WEIGHT_MAX == 1000 * CONFIG_WEIGHT_ONE, "CONFIG_MUST_WEIGH
 #define CONFIG_MUST_INTERFACE "must be 1 to 15 bytes without '/', ':' or spaces"
 #define CONFIG_MUST_MODE      "must be native or generic"
 #define CONFIG_MUST_FORWARD   "must be nat or dr"
+#define CONFIG_MUST_PANIC     "must be all or none"
 #define CONFIG_MUST_PROTOCOL  "must be tcp or udp"
 #define CONFIG_MUST_ADDRESS   "must be an IPv4 or IPv6 address"
 #define CONFIG_MUST_VNODES    "must be 1 to 2097152"

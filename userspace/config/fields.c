@@ -31,8 +31,14 @@ static const char *field_path(const struct mapping *mapping, const struct config
 			      char out[CONFIG_PLACE_LEN])
 {
 	struct config_place place = *mapping->place;
+	char nested[CONFIG_PLACE_LEN];
 
-	place.field = field->name;
+	if (place.field) {
+		snprintf(nested, sizeof(nested), "%s.%s", place.field, field->name);
+		place.field = nested;
+	} else {
+		place.field = field->name;
+	}
 	return config_place_path(&place, out);
 }
 
@@ -100,7 +106,7 @@ static int list_read(const struct mapping *mapping, const struct config_field *f
 	return 0;
 }
 
-static int pairs_read(const struct mapping *mapping, void *out, yaml_node_t **lists,
+static int pairs_read(const struct mapping *mapping, void *out, yaml_node_t **nodes,
 		      const yaml_node_t **keys)
 {
 	const yaml_node_pair_t *pair = mapping->node->data.mapping.pairs.start;
@@ -110,7 +116,7 @@ static int pairs_read(const struct mapping *mapping, void *out, yaml_node_t **li
 	for (; pair < end; pair++) {
 		const yaml_node_t *key = yaml_document_get_node(mapping->document, pair->key);
 		yaml_node_t *value = yaml_document_get_node(mapping->document, pair->value);
-		int i = field_find(mapping, key), err;
+		int i = field_find(mapping, key), err = 0;
 
 		if (i < 0)
 			return i;
@@ -122,8 +128,10 @@ static int pairs_read(const struct mapping *mapping, void *out, yaml_node_t **li
 		keys[i] = key;
 		if (mapping->fields[i].parse)
 			err = value_read(mapping, &mapping->fields[i], value, out);
+		else if (mapping->fields[i].mapping)
+			nodes[i] = value;
 		else
-			err = list_read(mapping, &mapping->fields[i], value, &lists[i]);
+			err = list_read(mapping, &mapping->fields[i], value, &nodes[i]);
 		if (err)
 			return err;
 	}
@@ -132,7 +140,7 @@ static int pairs_read(const struct mapping *mapping, void *out, yaml_node_t **li
 
 int config_fields_read(yaml_document_t *document, const yaml_node_t *node,
 		       const struct config_place *place, const struct config_field *fields,
-		       size_t n_fields, void *out, yaml_node_t **lists, struct config_error *error)
+		       size_t n_fields, void *out, yaml_node_t **nodes, struct config_error *error)
 {
 	const struct mapping mapping = {document, node, place, fields, n_fields, error};
 	const yaml_node_t *keys[CONFIG_FIELDS_MAX] = {NULL};
@@ -147,8 +155,8 @@ int config_fields_read(yaml_document_t *document, const yaml_node_t *node,
 	err = pairs_read(&mapping, out, found, keys);
 	if (err)
 		return err;
-	if (lists)
-		memcpy(lists, found, n_fields * sizeof(*lists));
+	if (nodes)
+		memcpy(nodes, found, n_fields * sizeof(*nodes));
 	for (size_t i = 0; i < n_fields; i++)
 		if (fields[i].required && !keys[i])
 			return config_error_set(error, config_node_mark(node),

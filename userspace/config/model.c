@@ -29,7 +29,7 @@ static void *array_copy(const void *items, size_t n, size_t item_bytes)
 
 int config_copy(struct config *to, const struct config *from)
 {
-	struct config copy = {.seed = from->seed};
+	struct config copy = {.seed = from->seed, .flows = from->flows};
 
 	copy.interfaces =
 		array_copy(from->interfaces, from->n_interfaces, sizeof(*from->interfaces));
@@ -178,15 +178,30 @@ static bool backend_equal(const void *a, const void *b)
 {
 	const struct config_backend *x = a, *y = b;
 
-	return !config_backend_compare_endpoint(x, y) && x->weight_milli == y->weight_milli;
+	return !config_backend_compare_endpoint(x, y) && x->weight_milli == y->weight_milli &&
+	       x->drain == y->drain && x->drain_until_s == y->drain_until_s;
+}
+
+bool config_check_equal(const struct config_check *a, const struct config_check *b)
+{
+	if (a->type != b->type)
+		return false;
+	if (a->type == CONFIG_CHECK_NONE)
+		return true;
+	return a->port == b->port && !strcmp(a->path, b->path) && !strcmp(a->host, b->host) &&
+	       a->expect_first == b->expect_first && a->expect_last == b->expect_last &&
+	       !strcmp(a->body, b->body) && !strcmp(a->send, b->send) &&
+	       !strcmp(a->receive, b->receive) && a->interval_ms == b->interval_ms &&
+	       a->timeout_ms == b->timeout_ms && a->rise == b->rise && a->fall == b->fall &&
+	       a->jitter_percent == b->jitter_percent;
 }
 
 static bool pool_equal(const void *a, const void *b)
 {
 	const struct config_pool *x = a, *y = b;
 
-	return x->forward == y->forward && x->vnodes == y->vnodes &&
-	       x->n_backends == y->n_backends &&
+	return x->forward == y->forward && x->vnodes == y->vnodes && x->panic == y->panic &&
+	       config_check_equal(&x->check, &y->check) && x->n_backends == y->n_backends &&
 	       arrays_equal(x->backends, y->backends, x->n_backends, sizeof(*x->backends),
 			    config_backend_compare_name, backend_equal);
 }
@@ -200,8 +215,9 @@ static bool vip_equal(const void *a, const void *b)
 
 bool config_equal(const struct config *a, const struct config *b)
 {
-	return a->seed == b->seed && a->n_interfaces == b->n_interfaces &&
-	       a->n_pools == b->n_pools && a->n_vips == b->n_vips &&
+	return a->seed == b->seed && !memcmp(&a->flows, &b->flows, sizeof(a->flows)) &&
+	       a->n_interfaces == b->n_interfaces && a->n_pools == b->n_pools &&
+	       a->n_vips == b->n_vips &&
 	       arrays_equal(a->interfaces, b->interfaces, a->n_interfaces, sizeof(*a->interfaces),
 			    config_interface_compare, interface_equal) &&
 	       arrays_equal(a->vips, b->vips, a->n_vips, sizeof(*a->vips), config_vip_compare,

@@ -55,7 +55,7 @@ static struct traits traits_of(const struct config_pool *pool)
 }
 
 /* Can the backends of this VIP be reached with nat at all, and answer? */
-static int check_vip(const struct config_check *check, struct config_place place,
+static int check_vip(const struct config_validation *check, struct config_place place,
 		     const struct traits *traits)
 {
 	const struct config_vip *vip = &check->config->vips[place.index];
@@ -81,7 +81,7 @@ static int check_vip(const struct config_check *check, struct config_place place
 	return 0;
 }
 
-static int check_vips(const struct config_check *check, size_t *n_replies)
+static int check_vips(const struct config_validation *check, size_t *n_replies)
 {
 	const struct config *config = check->config;
 	struct config_place place = {.section = CONFIG_VIP};
@@ -140,7 +140,7 @@ static const struct config_vip *find_address(const struct config_vip *const *sor
 	return NULL;
 }
 
-static int check_pool_addresses(const struct config_check *check, size_t pool_index,
+static int check_pool_addresses(const struct config_validation *check, size_t pool_index,
 				const struct config_vip *const *sorted)
 {
 	const struct config_pool *pool = &check->config->pools[pool_index];
@@ -165,7 +165,7 @@ static int check_pool_addresses(const struct config_check *check, size_t pool_in
 }
 
 /* A backend behind a VIP's own address would get its packets back to the load balancer. */
-static int check_addresses(const struct config_check *check)
+static int check_addresses(const struct config_validation *check)
 {
 	const struct config *config = check->config;
 	const struct config_vip **sorted = calloc(config->n_vips, sizeof(*sorted));
@@ -203,7 +203,7 @@ static int reply_compare(const void *a, const void *b, void *context)
 	return order;
 }
 
-static void replies_fill(const struct config_check *check, struct reply *replies)
+static void replies_fill(const struct config_validation *check, struct reply *replies)
 {
 	size_t n = 0;
 
@@ -265,7 +265,7 @@ static struct conflict replies_judge(const struct reply *replies, size_t n,
 	return conflict;
 }
 
-static int refuse_conflict(const struct config_check *check, const struct conflict *conflict)
+static int refuse_conflict(const struct config_validation *check, const struct conflict *conflict)
 {
 	const struct reply *a = conflict->first, *b = conflict->second;
 	const struct config_vip *vips = check->config->vips;
@@ -287,7 +287,7 @@ static int refuse_conflict(const struct config_check *check, const struct confli
 		text_endpoint(&b->backend->address, a->port ? a->port : b->port, from));
 }
 
-static int check_replies(const struct config_check *check, size_t n)
+static int check_replies(const struct config_validation *check, size_t n)
 {
 	const struct config *config = check->config;
 	struct reply *replies = calloc(n, sizeof(*replies));
@@ -305,7 +305,7 @@ static int check_replies(const struct config_check *check, size_t n)
 	return err;
 }
 
-int config_check_nat(const struct config_check *check)
+int config_check_nat(const struct config_validation *check)
 {
 	size_t n_replies;
 	int err;

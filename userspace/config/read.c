@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/check.h"
+#include "config/flows.h"
 #include "config/fields.h"
 #include "config/text.h"
 #include "config/validate.h"
 
+#define MUST_DRAIN	    "must be keep, remove or no"
+#define MUST_DRAIN_UNTIL    "must be UNIX time in seconds"
 #define VNODES_DEFAULT	    200
 #define CONFIG_MUST_ADDRESS "must be an IPv4 or IPv6 address"
 #define MUST_PORT	    "must be 0 to 65535"
@@ -71,6 +75,19 @@ static int parse_forward(const char *text, void *out)
 	return 0;
 }
 
+static int parse_panic(const char *text, void *out)
+{
+	enum config_panic *panic = out;
+
+	if (!strcmp(text, "all"))
+		*panic = CONFIG_PANIC_ALL;
+	else if (!strcmp(text, "none"))
+		*panic = CONFIG_PANIC_NONE;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 static int parse_vnodes(const char *text, void *out)
 {
 	static const char digits[] = "0123456789";
@@ -101,6 +118,26 @@ static int parse_weight(const char *text, void *out)
 	return text_parse_weight(text, out);
 }
 
+static int parse_drain(const char *text, void *out)
+{
+	enum config_drain *drain = out;
+
+	if (!strcmp(text, "keep"))
+		*drain = CONFIG_DRAIN_KEEP;
+	else if (!strcmp(text, "remove"))
+		*drain = CONFIG_DRAIN_REMOVE;
+	else if (!strcmp(text, "no"))
+		*drain = CONFIG_NO_DRAIN;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_drain_until(const char *text, void *out)
+{
+	return text_parse_seed(text, out);
+}
+
 static const char *hint_weight(const char *text)
 {
 	return strchr(text, '.') ? "at most three decimals" : NULL;
@@ -111,9 +148,9 @@ static int parse_protocol(const char *text, void *out)
 	return text_parse_protocol(text, out);
 }
 
-/* A list's place in its table, from which its items are read. */
-enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_VIPS };
-enum { POOL_BACKENDS = 3 };
+/* The place in its table of a field that is no single value, from which it is read. */
+enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_VIPS };
+enum { POOL_CHECK = 4, POOL_BACKENDS };
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
@@ -126,6 +163,7 @@ static const struct config_field root_fields[] = {
 	 AT(config, seed)},
 	[ROOT_INTERFACES] = {.name = "interfaces", .required = true},
 	[ROOT_POOLS] = {.name = "pools"},
+	[ROOT_FLOWS] = {.name = "flows", .mapping = true},
 	[ROOT_VIPS] = {.name = "vips"},
 };
 
@@ -153,6 +191,8 @@ static const struct config_field pool_fields[] = {
 	 .parse = parse_vnodes,
 	 .must = CONFIG_MUST_VNODES,
 	 AT(config_pool, vnodes)},
+	{.name = "panic", .parse = parse_panic, .must = CONFIG_MUST_PANIC, AT(config_pool, panic)},
+	[POOL_CHECK] = {.name = "check", .mapping = true},
 	[POOL_BACKENDS] = {.name = "backends"},
 };
 
@@ -173,6 +213,11 @@ static const struct config_field backend_fields[] = {
 	 .must = CONFIG_MUST_WEIGHT,
 	 .hint = hint_weight,
 	 AT(config_backend, weight_milli)},
+	{.name = "drain", .parse = parse_drain, .must = MUST_DRAIN, AT(config_backend, drain)},
+	{.name = "drain_until",
+	 .parse = parse_drain_until,
+	 .must = MUST_DRAIN_UNTIL,
+	 AT(config_backend, drain_until_s)},
 };
 
 static const struct config_field vip_fields[] = {
@@ -273,14 +318,17 @@ static int read_pools(struct reader *reader, struct config *config, const yaml_n
 	config->n_pools = n;
 	for (; !err && place.index < n; place.index++) {
 		struct config_pool *pool = &config->pools[place.index];
-		yaml_node_t *lists[COUNT(pool_fields)];
+		yaml_node_t *nodes[COUNT(pool_fields)];
 
 		pool->vnodes = VNODES_DEFAULT;
 		err = config_fields_read(
 			reader->document, config_node_item(reader->document, list, place.index),
-			&place, pool_fields, COUNT(pool_fields), pool, lists, reader->error);
-		if (!err && lists[POOL_BACKENDS])
-			err = read_backends(reader, pool, place.index, lists[POOL_BACKENDS]);
+			&place, pool_fields, COUNT(pool_fields), pool, nodes, reader->error);
+		if (!err && nodes[POOL_CHECK])
+			err = config_check_read(reader->document, nodes[POOL_CHECK], place.index,
+						&pool->check, reader->error);
+		if (!err && nodes[POOL_BACKENDS])
+			err = read_backends(reader, pool, place.index, nodes[POOL_BACKENDS]);
 	}
 	return err;
 }
@@ -313,6 +361,11 @@ static int read_root(struct reader *reader, struct config *config)
 	int err = config_fields_read(reader->document, root, &place, root_fields,
 				     COUNT(root_fields), config, lists, reader->error);
 
+	config->flows = config_flows_default;
+	if (!err && lists[ROOT_FLOWS])
+		err = config_flows_read(reader->document, lists[ROOT_FLOWS], &config->flows,
+					reader->error);
+
 	if (!err && lists[ROOT_INTERFACES])
 		err = read_interfaces(reader, config, lists[ROOT_INTERFACES]);
 	if (!err && lists[ROOT_POOLS])
@@ -333,7 +386,7 @@ static struct config_mark mark_of_place(const void *context, const struct config
 	};
 	const struct reader *reader = context;
 	yaml_document_t *document = reader->document;
-	const yaml_node_t *node = yaml_document_get_root_node(document), *field = NULL;
+	const yaml_node_t *node = yaml_document_get_root_node(document);
 
 	if (place->section != CONFIG_ROOT) {
 		node = config_node_value(document, node, lists[place->section]);
@@ -345,9 +398,7 @@ static struct config_mark mark_of_place(const void *context, const struct config
 		node = config_node_value(document, node, "backends");
 		node = config_node_item(document, node, place->index);
 	}
-	if (place->field)
-		field = config_node_value(document, node, place->field);
-	return config_node_mark(field ? field : node);
+	return config_node_mark(config_node_inner(document, node, place->field));
 }
 
 int config_read(struct config *config, const char *text, size_t len_bytes,

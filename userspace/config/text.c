@@ -200,6 +200,30 @@ int text_parse_vip(const char *text, struct config_vip *vip)
 	return 0;
 }
 
+struct unit {
+	const char *name;
+	uint32_t ms;
+};
+
+/* Longest first, so that the first that divides a duration is the one to print. */
+static const struct unit units[] = {{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+
+int text_parse_duration_ms(const char *text, uint32_t *duration_ms)
+{
+	uint64_t value;
+	const char *end = read_decimal(text, UINT32_MAX, &value);
+
+	for (size_t i = 0; end && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		if (value > UINT32_MAX / units[i].ms)
+			return -EINVAL;
+		*duration_ms = (uint32_t)value * units[i].ms;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 bool text_is_name(const char *text)
 {
 	size_t len = strnlen(text, CONFIG_NAME_MAX + 1);
@@ -258,6 +282,17 @@ const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN])
 	return out;
 }
 
+const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN])
+{
+	const struct unit *unit = units;
+
+	/* 0 is a number of seconds. */
+	while (duration_ms ? duration_ms % unit->ms : unit->ms > 1000)
+		unit++;
+	snprintf(out, TEXT_DURATION_LEN, "%" PRIu32 "%s", duration_ms / unit->ms, unit->name);
+	return out;
+}
+
 const char *text_protocol(uint8_t protocol)
 {
 	switch (protocol) {
@@ -288,6 +323,36 @@ const char *text_mode(enum config_mode mode)
 		return "native";
 	case CONFIG_GENERIC:
 		return "generic";
+	}
+	return "?";
+}
+
+const char *text_panic(enum config_panic panic)
+{
+	switch (panic) {
+	case CONFIG_PANIC_ALL:
+		return "all";
+	case CONFIG_PANIC_NONE:
+		return "none";
+	}
+	return "?";
+}
+
+const char *text_check_type(enum config_check_type type)
+{
+	switch (type) {
+	case CONFIG_CHECK_NONE:
+		return "none";
+	case CONFIG_CHECK_TCP:
+		return "tcp";
+	case CONFIG_CHECK_HTTP:
+		return "http";
+	case CONFIG_CHECK_HTTPS:
+		return "https";
+	case CONFIG_CHECK_UDP:
+		return "udp";
+	case CONFIG_CHECK_ICMP:
+		return "icmp";
 	}
 	return "?";
 }

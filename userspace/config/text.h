@@ -13,6 +13,7 @@
 #define TEXT_ADDRESS_LEN  46 /* as INET6_ADDRSTRLEN */
 #define TEXT_ENDPOINT_LEN 64
 #define TEXT_WEIGHT_LEN	  12
+#define TEXT_DURATION_LEN 16
 
 /* "192.0.2.1" or "2001:db8::1"; no zone, no prefix length, no host name. */
 int text_parse_address(const char *text, struct config_address *address);
@@ -35,8 +36,13 @@ int text_parse_vip(const char *text, struct config_vip *vip);
 /* 64 bits, decimal or 0x hexadecimal. */
 int text_parse_seed(const char *text, uint64_t *seed);
 
-/* Letters, digits, '.', '_' and '-', 1 to CONFIG_NAME_MAX bytes, starting with a letter or digit.
+/*
+ * "250ms", "2s", "10m", "1h": a whole number and its unit, without a space; up to
+ * UINT32_MAX ms. 0 needs a unit too.
  */
+int text_parse_duration_ms(const char *text, uint32_t *duration_ms);
+
+/* 1 to CONFIG_NAME_MAX letters, digits, '.', '_' and '-', starting with a letter or digit. */
 bool text_is_name(const char *text);
 
 /* Each fills @out and returns it, for use in a printf() argument. */
@@ -45,8 +51,11 @@ const char *text_endpoint(const struct config_address *address, uint16_t port,
 			  char out[TEXT_ENDPOINT_LEN]);
 const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN]);
 const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN]);
+const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN]);
 const char *text_protocol(uint8_t protocol);
 const char *text_forward(enum config_forward forward);
 const char *text_mode(enum config_mode mode);
+const char *text_panic(enum config_panic panic);
+const char *text_check_type(enum config_check_type type);
 
 #endif

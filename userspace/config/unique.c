@@ -63,7 +63,7 @@ static int find_twice(const void *items, size_t n, size_t item_bytes, config_com
 	return found;
 }
 
-static int refuse_twice(const struct config_check *check, struct config_place place,
+static int refuse_twice(const struct config_validation *check, struct config_place place,
 			const struct twice *twice, const char *what)
 {
 	struct config_place first = place;
@@ -77,7 +77,7 @@ static int refuse_twice(const struct config_check *check, struct config_place pl
 			     config_first(check, &first, seen));
 }
 
-static int check_backends(const struct config_check *check, size_t pool_index)
+static int check_backends(const struct config_validation *check, size_t pool_index)
 {
 	const struct config_pool *pool = &check->config->pools[pool_index];
 	struct config_place place = {.section = CONFIG_BACKEND, .pool = pool_index};
@@ -108,7 +108,7 @@ static int check_backends(const struct config_check *check, size_t pool_index)
 	return found;
 }
 
-static int check_pools(const struct config_check *check)
+static int check_pools(const struct config_validation *check)
 {
 	const struct config *config = check->config;
 	struct config_place place = {.section = CONFIG_POOL, .field = "name"};
@@ -127,7 +127,7 @@ static int check_pools(const struct config_check *check)
 	return err;
 }
 
-int config_check_unique(const struct config_check *check)
+int config_check_unique(const struct config_validation *check)
 {
 	const struct config *config = check->config;
 	char text[TEXT_ENDPOINT_LEN], quote[CONFIG_QUOTE_LEN];

@@ -10,9 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "config/check.h"
 #include "config/text.h"
 
-int config_refuse(const struct config_check *check, const struct config_place *place,
+int config_refuse(const struct config_validation *check, const struct config_place *place,
 		  const char *format, ...)
 {
 	char subject[CONFIG_PLACE_LEN], reason[sizeof(check->error->what)];
@@ -35,7 +36,7 @@ int config_refuse(const struct config_check *check, const struct config_place *p
 	return config_error_set(check->error, mark, "%s%s%s", subject, separator, reason);
 }
 
-const char *config_first(const struct config_check *check, const struct config_place *place,
+const char *config_first(const struct config_validation *check, const struct config_place *place,
 			 char out[CONFIG_FIRST_LEN])
 {
 	char name[CONFIG_PLACE_LEN];
@@ -83,7 +84,7 @@ static const char *ipv6_flaw(const uint8_t bytes[16])
 	return NULL;
 }
 
-static int check_address(const struct config_check *check, struct config_place place,
+static int check_address(const struct config_validation *check, struct config_place place,
 			 const struct config_address *address)
 {
 	char text[TEXT_ADDRESS_LEN];
@@ -100,7 +101,7 @@ static int check_address(const struct config_check *check, struct config_place p
 }
 
 /* @name fills an array of @size bytes, and need not end in it. */
-static int refuse_name(const struct config_check *check, struct config_place place,
+static int refuse_name(const struct config_validation *check, struct config_place place,
 		       const char *name, size_t size, const char *must)
 {
 	char quote[CONFIG_QUOTE_LEN];
@@ -110,7 +111,8 @@ static int refuse_name(const struct config_check *check, struct config_place pla
 			     config_quote(name, strnlen(name, size), quote));
 }
 
-static int check_count(const struct config_check *check, const char *field, size_t n, size_t max)
+static int check_count(const struct config_validation *check, const char *field, size_t n,
+		       size_t max)
 {
 	const struct config_place place = {.section = CONFIG_ROOT, .field = field};
 
@@ -120,7 +122,7 @@ static int check_count(const struct config_check *check, const char *field, size
 	return 0;
 }
 
-static int check_interfaces(const struct config_check *check)
+static int check_interfaces(const struct config_validation *check)
 {
 	const struct config *config = check->config;
 	struct config_place place = {.section = CONFIG_ROOT, .field = "interfaces"};
@@ -142,7 +144,7 @@ static int check_interfaces(const struct config_check *check)
 	return check_count(check, "interfaces", config->n_interfaces, CONFIG_INTERFACES_MAX);
 }
 
-static int check_backend(const struct config_check *check, struct config_place place)
+static int check_backend(const struct config_validation *check, struct config_place place)
 {
 	const struct config_pool *pool = &check->config->pools[place.pool];
 	const struct config_backend *backend = &pool->backends[place.index];
@@ -183,7 +185,7 @@ static uint64_t positions_of(const struct config_pool *pool)
 	return sum;
 }
 
-static int check_pool(const struct config_check *check, struct config_place place)
+static int check_pool(const struct config_validation *check, struct config_place place)
 {
 	const struct config_pool *pool = &check->config->pools[place.index];
 	struct config_place item = {.section = CONFIG_BACKEND, .pool = place.index};
@@ -200,8 +202,14 @@ static int check_pool(const struct config_check *check, struct config_place plac
 		place.field = "vnodes";
 		return config_refuse(check, &place, CONFIG_MUST_VNODES ", got '%u'", pool->vnodes);
 	}
+	if (pool->panic != CONFIG_PANIC_ALL && pool->panic != CONFIG_PANIC_NONE) {
+		place.field = "panic";
+		return config_refuse(check, &place, CONFIG_MUST_PANIC);
+	}
 	for (; !err && item.index < pool->n_backends; item.index++)
 		err = check_backend(check, item);
+	if (!err)
+		err = config_check_validate(check, place.index);
 	if (err)
 		return err;
 	positions = positions_of(pool);
@@ -213,7 +221,7 @@ static int check_pool(const struct config_check *check, struct config_place plac
 	return 0;
 }
 
-static int check_pools(const struct config_check *check)
+static int check_pools(const struct config_validation *check)
 {
 	const struct config *config = check->config;
 	struct config_place place = {.section = CONFIG_POOL};
@@ -231,7 +239,7 @@ static int check_pools(const struct config_check *check)
 	return err;
 }
 
-static int refuse_vip_pool(const struct config_check *check, struct config_place place)
+static int refuse_vip_pool(const struct config_validation *check, struct config_place place)
 {
 	const struct config *config = check->config;
 	struct config_guess guess = {.word = config->vips[place.index].pool};
@@ -244,7 +252,7 @@ static int refuse_vip_pool(const struct config_check *check, struct config_place
 			     config_guess_hint(&guess, hint));
 }
 
-static int check_vip(const struct config_check *check, struct config_place place)
+static int check_vip(const struct config_validation *check, struct config_place place)
 {
 	const struct config_vip *vip = &check->config->vips[place.index];
 	char quote[CONFIG_QUOTE_LEN];
@@ -269,7 +277,7 @@ static int check_vip(const struct config_check *check, struct config_place place
 	return 0;
 }
 
-static int check_vips(const struct config_check *check)
+static int check_vips(const struct config_validation *check)
 {
 	struct config_place place = {.section = CONFIG_VIP};
 	int err = check_count(check, "vips", check->config->n_vips, CONFIG_VIPS_MAX);
@@ -282,7 +290,7 @@ static int check_vips(const struct config_check *check)
 int config_validate(const struct config *config, const struct config_text *text,
 		    struct config_error *error)
 {
-	struct config_check check = {.config = config, .text = text, .error = error};
+	struct config_validation check = {.config = config, .text = text, .error = error};
 	int err;
 
 	/* One too many, as calloc(0) may return NULL. */

@@ -23,14 +23,14 @@ struct config_text {
 };
 
 /**
- * struct config_check - one run of the validator
+ * struct config_validation - one run of the validator
  * @config: what is judged
  * @text: where it was read from; NULL for an edit: then errors have no line and
  *	call parts of the model by name
  * @error: filled when something is refused
  * @vip_pools: each VIP's pool, once the VIPs have been judged
  */
-struct config_check {
+struct config_validation {
 	const struct config *config;
 	const struct config_text *text;
 	struct config_error *error;
@@ -45,15 +45,15 @@ int config_validate(const struct config *config, const struct config_text *text,
  * Parts of config_validate(), which return what it returns, for a model whose
  * items are each valid. config_check_nat() relies on config_check_unique().
  */
-int config_check_unique(const struct config_check *check);
-int config_check_nat(const struct config_check *check);
+int config_check_unique(const struct config_validation *check);
+int config_check_nat(const struct config_validation *check);
 
 /* Fill the error with the place and what is wrong with it. Return: -EINVAL. */
-int config_refuse(const struct config_check *check, const struct config_place *place,
+int config_refuse(const struct config_validation *check, const struct config_place *place,
 		  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* "first at line 12" or, without a text, "first by backend 'web1'". */
-const char *config_first(const struct config_check *check, const struct config_place *place,
+const char *config_first(const struct config_validation *check, const struct config_place *place,
 			 char out[CONFIG_FIRST_LEN]);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <yaml.h>
 
+#include "config/flows.h"
 #include "config/model.h"
 #include "config/text.h"
 
@@ -101,11 +102,11 @@ static void emit_address(struct writer *writer, const struct config_address *add
 		emit_plain(writer, "address", text);
 }
 
-static void emit_number(struct writer *writer, const char *field, uint32_t number)
+static void emit_number(struct writer *writer, const char *field, uint64_t number)
 {
-	char text[16];
+	char text[24];
 
-	snprintf(text, sizeof(text), "%" PRIu32, number);
+	snprintf(text, sizeof(text), "%" PRIu64, number);
 	emit_plain(writer, field, text);
 }
 
@@ -151,6 +152,76 @@ static void emit_backend(struct writer *writer, const struct config_backend *bac
 	if (backend->port)
 		emit_number(writer, "port", backend->port);
 	emit_plain(writer, "weight", text_weight(backend->weight_milli, weight));
+	if (backend->drain != CONFIG_NO_DRAIN)
+		emit_plain(writer, "drain",
+			   backend->drain == CONFIG_DRAIN_KEEP ? "keep" : "remove");
+	if (backend->drain_until_s)
+		emit_number(writer, "drain_until", backend->drain_until_s);
+	close_mapping(writer);
+}
+
+static void emit_duration(struct writer *writer, const char *field, uint32_t duration_ms)
+{
+	char text[TEXT_DURATION_LEN];
+
+	emit_plain(writer, field, text_duration(duration_ms, text));
+}
+
+/* A text that is not given is "". */
+static void emit_text(struct writer *writer, const char *field, const char *text)
+{
+	if (*text)
+		emit_quoted(writer, field, text);
+}
+
+static void emit_expect(struct writer *writer, const struct config_check *check)
+{
+	char text[16];
+
+	if (!check->expect_last)
+		return;
+	snprintf(text, sizeof(text), "%d-%d", check->expect_first, check->expect_last);
+	emit_plain(writer, "expect", text);
+}
+
+static void emit_check(struct writer *writer, const struct config_check *check)
+{
+	char jitter[16];
+
+	emit_value(writer, "check", YAML_PLAIN_SCALAR_STYLE);
+	open_mapping(writer);
+	emit_plain(writer, "type", text_check_type(check->type));
+	if (check->port)
+		emit_number(writer, "port", check->port);
+	emit_text(writer, "path", check->path);
+	emit_text(writer, "host", check->host);
+	emit_expect(writer, check);
+	emit_text(writer, "body", check->body);
+	emit_text(writer, "send", check->send);
+	emit_text(writer, "receive", check->receive);
+	emit_duration(writer, "interval", check->interval_ms);
+	emit_duration(writer, "timeout", check->timeout_ms);
+	emit_number(writer, "rise", check->rise);
+	emit_number(writer, "fall", check->fall);
+	snprintf(jitter, sizeof(jitter), "%" PRIu32 "%%", check->jitter_percent);
+	emit_plain(writer, "jitter", jitter);
+	close_mapping(writer);
+}
+
+static void emit_flows(struct writer *writer, const struct config_flows *flows)
+{
+	emit_value(writer, "flows", YAML_PLAIN_SCALAR_STYLE);
+	open_mapping(writer);
+	emit_number(writer, "established", flows->established);
+	emit_number(writer, "remembered", flows->remembered);
+	emit_number(writer, "embryonic", flows->embryonic);
+	emit_number(writer, "other", flows->other);
+	emit_duration(writer, "learn_tcp", flows->learn_tcp_ms);
+	emit_duration(writer, "learn_other", flows->learn_other_ms);
+	emit_duration(writer, "idle_tcp", flows->idle_tcp_ms);
+	emit_duration(writer, "idle_other", flows->idle_other_ms);
+	emit_duration(writer, "opening", flows->opening_ms);
+	emit_duration(writer, "closing", flows->closing_ms);
 	close_mapping(writer);
 }
 
@@ -160,6 +231,9 @@ static void emit_pool(struct writer *writer, const struct config_pool *pool)
 	emit_name(writer, "name", pool->name);
 	emit_plain(writer, "forward", text_forward(pool->forward));
 	emit_number(writer, "vnodes", pool->vnodes);
+	emit_plain(writer, "panic", text_panic(pool->panic));
+	if (pool->check.type != CONFIG_CHECK_NONE)
+		emit_check(writer, &pool->check);
 	open_list(writer, "backends");
 	for (size_t i = 0; i < pool->n_backends; i++)
 		emit_backend(writer, &pool->backends[i]);
@@ -192,6 +266,8 @@ static void emit_root(struct writer *writer, const struct config *config)
 	snprintf(seed, sizeof(seed), "0x%016" PRIx64, config->seed);
 	open_mapping(writer);
 	emit_plain(writer, "seed", seed);
+	if (memcmp(&config->flows, &config_flows_default, sizeof(config->flows)) != 0)
+		emit_flows(writer, &config->flows);
 	open_list(writer, "interfaces");
 	for (size_t i = 0; i < config->n_interfaces; i++)
 		emit_interface(writer, &config->interfaces[i]);

@@ -65,6 +65,9 @@ static void compare_backends(json_t *lines, const struct config_pool *before,
 			note(lines, "added", "backend", now->name);
 			continue;
 		}
+		if (was->drain != now->drain)
+			note(lines, now->drain == CONFIG_NO_DRAIN ? "undrained" : "draining",
+			     "backend", now->name);
 		if (!same_endpoint(was, now))
 			note(lines, "changed", "address of backend", now->name);
 		if (was->weight_milli == now->weight_milli)
@@ -91,6 +94,8 @@ static void compare_pools(json_t *lines, const struct config *before, const stru
 		}
 		if (was->forward != now->forward || was->vnodes != now->vnodes)
 			note(lines, "changed", "pool", now->name);
+		if (was->panic != now->panic || !config_check_equal(&was->check, &now->check))
+			note(lines, "changed", "health check of pool", now->name);
 		compare_backends(lines, was, now);
 	}
 }
