@@ -16,9 +16,9 @@ say = $(if $(filter 0,$(V)),@printf '  %-8s %s\n' $(1) $@)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Werror
-LIBRARIES := libbpf libxdp libxxhash yaml-0.1 jansson libmnl libsystemd
+LIBRARIES := libbpf libxdp libxxhash yaml-0.1 jansson libmnl libsystemd libcurl
 PKG_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
-PKG_LIBS   = $(shell pkg-config --libs $(LIBRARIES))
+PKG_LIBS   = -Wl,--as-needed $(shell pkg-config --libs $(LIBRARIES))
 
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DRINGLB_VERSION='"$(VERSION)"' $(WARNINGS) -fstack-protector-strong \
              -I. -Iuserspace -isystem $(B) $(PKG_CFLAGS) $(CFLAGS)
@@ -40,7 +40,7 @@ TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps demo test mutation lint format install clean
+.PHONY: all help deps demo test test-vm mutation lint format install clean
 
 all: $(PROGRAMS)
 
@@ -48,6 +48,7 @@ help:
 	@echo 'make            build the programs into $(B)/'
 	@echo 'make demo       install what is missing, build, show it working (root)'
 	@echo 'make test       install what is missing, build, run all tests (root)'
+	@echo 'make test-vm    the tests that depend on the kernel, on 6.1 and 6.12 in qemu (root, slow)'
 	@echo 'make mutation   break the code on purpose and see the tests go red (root, slow)'
 	@echo 'make lint       layout, static analysis, include directions'
 	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
@@ -99,6 +100,11 @@ test:
 
 .PHONY: test-programs
 test-programs: $(TESTS)
+
+test-vm:
+	$(Q)scripts/install-deps build demo test vm
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)B=$(B) tests/vm/run
 
 mutation:
 	$(Q)scripts/install-deps build demo test
