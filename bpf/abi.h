@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 /* Changes with any layout below; a pinned map of another version is refused. */
-#define RINGLB_ABI_VERSION 1
+#define RINGLB_ABI_VERSION 2
 
 #define POOLS_MAX   512
 #define VIPS_MAX    4096
@@ -25,7 +25,10 @@
 #define BACKENDS_MAX	   65535
 #define BACKEND_NONE	   0xffff
 #define RING_POSITIONS_MAX (1U << 21)
-#define LABEL_LEN	   64
+/* Sizes of the flow tables unless the configuration gives others. */
+#define FLOWS_MAX_DEFAULT   262144
+#define EMBRYOS_MAX_DEFAULT 65536
+#define LABEL_LEN	    64
 /* Room for verdicts to come: the pinned map's size must not change with each. */
 #define VERDICTS_MAX 256
 
@@ -96,8 +99,14 @@ struct backend {
 	__u8 forward; /* enum forward; 0: no such backend */
 	__u32 active; /* 0 or 1: which of `nexthops` counts */
 	struct nexthop nexthops[2];
-	__u32 pad[2];
+	__u32 incarnation; /* never the same twice for an id: remembered flows carry it */
+	__u32 takes;	   /* BACKEND_TAKES_* */
 };
+
+/* A backend that is alive keeps its flows; one that is draining takes no new ones. */
+#define BACKEND_TAKES_OLD 1
+#define BACKEND_TAKES_NEW 2
+
 _Static_assert(sizeof(struct backend) == 64, "one cache line");
 
 /* Value of map `replies`: what a nat backend's reply gets as its source. */
@@ -124,13 +133,19 @@ _Static_assert(sizeof(struct counter) == 16, "counter value");
  *   RING_POSITIONS_AT ...      `len` positions, ascending, host byte order
  *   then                       `len` owners (backend ids, 16 bits each), four an
  *                              element, lowest index in the lowest bits
+ *   then, if some arc moves    `len` elements struct ring_move
+ *   then                       `clocks` elements of monotonic milliseconds
+ *
+ * While arcs move, the positions are those of the new ring and of the edges of the
+ * moving arcs, and owners are those of the new ring.
  *
  * Everything that a packet needs of a ring is in this one map, so swapping the
  * map is all that publishing takes. An empty ring has len 0.
  */
 struct ring_header {
 	__u32 len;
-	__u32 pad;
+	__u16 moving; /* 1: there are elements struct ring_move */
+	__u16 clocks; /* for userspace only */
 };
 _Static_assert(sizeof(struct ring_header) == 8, "one ring element");
 
@@ -139,6 +154,64 @@ _Static_assert(sizeof(struct ring_header) == 8, "one ring element");
 #define RING_POSITIONS_AT	2
 #define RING_OWNERS_PER_ELEMENT 4
 #define RING_OWNER_BITS		16
+
+/*
+ * One arc of a ring in which some arc moves. Flags 0: this arc is settled. `clock`
+ * tells userspace when its learning times end: elements clock and clock + 1.
+ */
+struct ring_move {
+	__u16 previous; /* backend id that flows without a memory belong to */
+	__u16 flags;	/* MOVE_* */
+	__u16 clock;
+	__u16 pad;
+};
+_Static_assert(sizeof(struct ring_move) == 8, "one ring element");
+
+/*
+ * MOVE_ASK: the arc moves, ask the flow tables. MOVE_LEARN_*: it is not known yet
+ * which old flows there are, so one that is not remembered is `previous`'s.
+ */
+#define MOVE_ASK	 1
+#define MOVE_LEARN_TCP	 2
+#define MOVE_LEARN_OTHER 4
+
+/*
+ * Value of the flow tables, keyed by struct flow. An entry counts until `expires_s`
+ * (monotonic) and only while its backend is the same incarnation and alive.
+ */
+struct flow_entry {
+	__u32 backend;
+	__u32 incarnation;
+	__u32 expires_s;
+	__u16 pool;
+	__u8 closing; /* a FIN or RST was seen */
+	__u8 pad;
+};
+_Static_assert(sizeof(struct flow_entry) == 16, "flow entry");
+
+/* The one value of map `flow_times`: for how long a flow is remembered without a packet. */
+struct flow_times {
+	__u32 tcp_idle_s;
+	__u32 other_idle_s;
+	__u32 closing_s;
+	__u32 embryo_s;
+};
+_Static_assert(sizeof(struct flow_times) == 16, "flow times");
+
+/* Index of the per-CPU map `flow_counts`: what happened in moving arcs. */
+#define FLOW_COUNTS(X)                                                                             \
+	X(ASKED, "packets in moving arcs: the only ones that touch a flow table")                  \
+	X(HIT, "followed what was remembered")                                                     \
+	X(NEW, "opened a flow: to the owner, remembered as embryonic")                             \
+	X(PROMOTED, "embryonic flow became established")                                           \
+	X(OLD, "old flow: to the previous owner, remembered as old")                               \
+	X(UNKNOWN, "not remembered and nothing to learn: to the owner")                            \
+	X(STALE, "remembered, but expired or its backend gone: picked afresh")                     \
+	X(NOT_KEPT, "the flow table refused the entry")
+
+#define FLOW_COUNT_ENUM(name, text) FLOW_##name,
+enum flow_count { FLOW_COUNTS(FLOW_COUNT_ENUM) FLOW_COUNT };
+#undef FLOW_COUNT_ENUM
 
 /*
  * Map `labels`, never read by the packet path: which name holds which id, so

@@ -87,6 +87,54 @@ struct {
 	__type(value, struct counter);
 } backend_count SEC(".maps");
 
+/*
+ * Flows in moving arcs. What a flood can fill is apart from what must stay: SYNs go
+ * to `embryos`, and what claims to be an old flow to `old_flows`. Userspace sets the
+ * sizes before loading.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FLOWS_MAX_DEFAULT);
+	__type(key, struct flow);
+	__type(value, struct flow_entry);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FLOWS_MAX_DEFAULT);
+	__type(key, struct flow);
+	__type(value, struct flow_entry);
+} old_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, EMBRYOS_MAX_DEFAULT);
+	__type(key, struct flow);
+	__type(value, struct flow_entry);
+} embryos SEC(".maps");
+
+/* UDP: no packet says that it opens a flow. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FLOWS_MAX_DEFAULT);
+	__type(key, struct flow);
+	__type(value, struct flow_entry);
+} other_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct flow_times);
+} flow_times SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FLOW_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} flow_counts SEC(".maps");
+
 /* For userspace only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -27,6 +27,13 @@
 #define TCP_DOFF_MIN	   5
 #define IPV4_FRAGMENT_MASK 0x3fff /* more fragments, and the offset */
 
+/* Byte 13 of the TCP header. Source: RFC 9293, section 3.1. */
+#define TCP_FLAGS_AT 13
+#define TCP_FIN	     0x01
+#define TCP_SYN	     0x02
+#define TCP_RST	     0x04
+#define TCP_ACK	     0x10
+
 struct cursor {
 	void *pos;
 	void *end;
@@ -34,9 +41,10 @@ struct cursor {
 
 /* What parsing found. Pointers are checked up to the end of their fixed header. */
 struct packet {
+	__u64 ip_version; /* 4 or 6; a whole stack slot, or the verifier forgets it */
 	struct ethhdr *eth;
-	struct iphdr *ipv4;   /* if flow.family is ENDPOINT_IPV4 */
-	struct ipv6hdr *ipv6; /* if flow.family is ENDPOINT_IPV6 */
+	struct iphdr *ipv4;   /* if ip_version is 4 */
+	struct ipv6hdr *ipv6; /* if ip_version is 6 */
 	__be16 *ports;	      /* source, destination */
 	struct tcphdr *tcp;   /* set by parse_tcp_udp(), NULL if UDP */
 	struct udphdr *udp;   /* set by parse_tcp_udp(), NULL if TCP */
@@ -44,8 +52,18 @@ struct packet {
 	__u32 frame_len;
 	__u16 ip_len; /* by the IP header: Ethernet padding is not in it */
 	__u16 l4_len;
+	__u8 tcp_flags; /* TCP_FIN..., set by parse_tcp_udp(); 0 for UDP */
 	struct flow flow;
 };
+
+/*
+ * Ask this, not the pointers and not flow.family: the verifier does not know if a
+ * packet pointer is empty, nor what is in a key that it saw passed to a helper.
+ */
+static __always_inline bool packet_is_ipv6(const struct packet *packet)
+{
+	return packet->ip_version == 6;
+}
 
 static __always_inline enum verdict parse_ethernet(struct cursor *cur, struct packet *packet)
 {
@@ -79,6 +97,7 @@ static __always_inline enum verdict parse_ipv4(struct cursor *cur, struct packet
 		return DROP_SHORT_IPV4;
 	if (total_len < header_len || total_len > (__u64)(cur->end - cur->pos))
 		return DROP_BAD_IP_LENGTH;
+	packet->ip_version = 4;
 	packet->ipv4 = ip;
 	packet->ip_len = total_len;
 	packet->l4_len = total_len - header_len;
@@ -106,6 +125,7 @@ static __always_inline enum verdict parse_ipv6(struct cursor *cur, struct packet
 	cur->pos = ip + 1;
 	if (payload_len > (__u64)(cur->end - cur->pos))
 		return DROP_BAD_IP_LENGTH;
+	packet->ip_version = 6;
 	packet->ipv6 = ip;
 	packet->ip_len = payload_len + sizeof(*ip);
 	packet->l4_len = payload_len;
@@ -142,6 +162,7 @@ static __always_inline enum verdict parse_tcp(struct cursor *cur, struct packet 
 	if (tcp->doff < TCP_DOFF_MIN || tcp->doff * 4U > packet->l4_len)
 		return DROP_BAD_TCP_OFFSET;
 	packet->tcp = tcp;
+	packet->tcp_flags = ((__u8 *)tcp)[TCP_FLAGS_AT];
 	return CONTINUE;
 }
 
@@ -165,12 +186,6 @@ static __always_inline enum verdict parse_tcp_udp(struct cursor *cur, struct pac
 	if (packet->flow.protocol == IPPROTO_TCP)
 		return parse_tcp(cur, packet);
 	return parse_udp(cur, packet);
-}
-
-/* Ask this and not the pointers: the verifier knows the family, but no pointer's emptiness. */
-static __always_inline bool packet_is_ipv6(const struct packet *packet)
-{
-	return packet->flow.family == ENDPOINT_IPV6;
 }
 
 static __always_inline __u8 packet_ttl(const struct packet *packet)

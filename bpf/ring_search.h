@@ -54,9 +54,29 @@ static __always_inline enum verdict ring_owner(void *ring, __u32 len, __u32 slot
 	return CONTINUE;
 }
 
-/* The backend that owns @flow in the ring of @pool. One ring is read throughout. */
+/* What is moving at @slot; all zero in a settled ring, whose packets read no more. */
+static __always_inline enum verdict ring_move_at(void *ring, const struct ring_header *header,
+						 __u32 slot, struct ring_move *move)
+{
+	__u32 owners = (header->len + RING_OWNERS_PER_ELEMENT - 1) / RING_OWNERS_PER_ELEMENT;
+	__u32 at = RING_POSITIONS_AT + header->len + owners + slot;
+	const struct ring_move *found;
+
+	if (!header->moving)
+		return CONTINUE;
+	found = bpf_map_lookup_elem(ring, &at);
+	if (!found)
+		return DROP_BAD_RING;
+	*move = *found;
+	return CONTINUE;
+}
+
+/*
+ * The owner of @flow in the ring of @pool, and what is moving there. @move is all
+ * zero before. One ring is read throughout.
+ */
 static __always_inline enum verdict ring_find_backend(__u32 pool, const struct flow *flow,
-						      __u32 *backend)
+						      __u32 *backend, struct ring_move *move)
 {
 	void *ring = bpf_map_lookup_elem(&rings, &pool);
 	__u32 header_at = RING_HEADER_AT, seed_at = RING_SEED_AT, slot;
@@ -75,7 +95,10 @@ static __always_inline enum verdict ring_find_backend(__u32 pool, const struct f
 	verdict = ring_search(ring, header->len, flow_hash(flow, *seed), &slot);
 	if (verdict != CONTINUE)
 		return verdict;
-	return ring_owner(ring, header->len, slot, backend);
+	verdict = ring_owner(ring, header->len, slot, backend);
+	if (verdict != CONTINUE)
+		return verdict;
+	return ring_move_at(ring, header, slot, move);
 }
 
 #endif

@@ -5,6 +5,7 @@
  *   parse.h         Ethernet, IP, ports -> struct flow
  *   vip.h           is its destination a VIP, or its source a nat backend?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
+ *   flows.h         only where an arc is moving: did this flow have another backend?
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
  *   transmit.h      same interface or redirect
  *   count.h         verdict -> counter -> XDP action
@@ -13,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/count.h"
+#include "bpf/flows.h"
 #include "bpf/forward_dr.h"
 #include "bpf/forward_nat.h"
 #include "bpf/maps.h"
@@ -47,6 +49,7 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 					    const struct vip *vip)
 {
 	enum verdict verdict = parse_tcp_udp(cur, packet);
+	struct ring_move move = {};
 	__u32 backend;
 
 	if (verdict != CONTINUE)
@@ -54,9 +57,13 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	if (packet_ttl(packet) <= 1)
 		return DROP_TTL;
 	count_packet(&vip_counters, vip->vip, packet);
-	verdict = ring_find_backend(vip->pool, &packet->flow, &backend);
+	verdict = ring_find_backend(vip->pool, &packet->flow, &backend, &move);
 	if (verdict != CONTINUE)
 		return verdict;
+	if (move.flags)
+		backend = flows_choose(packet, vip->pool, backend, &move);
+	if (backend == BACKEND_NONE)
+		return DROP_NO_BACKEND;
 	return forward(packet, backend);
 }
 

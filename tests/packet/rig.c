@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 
+#include "ring/moves.h"
 #include "tests/packet/rig.h"
 
 #define BPFFS	"/sys/fs/bpf"
@@ -130,13 +131,48 @@ void rig_expect_macs(struct frame *frame, uint32_t id)
 	memcpy(frame->bytes + 6, nexthop.source, 6);
 }
 
-void rig_publish(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
+/* @ring as packets see it, with nothing moving; dataplane_ring_release() it. */
+static struct dataplane_ring lay_out(const struct ring *ring, const uint32_t *ids)
 {
-	int fd = -1, err = dataplane_prepare_ring(rig->dp, ring, ids, &fd);
+	struct dataplane_ring live = {.seed = ring->params.seed};
+	struct moving_ring merged = {};
+	struct moves none = {};
+	int err = moves_merge(&merged, ring, ids, &none);
+
+	rig_require(err == 0, "cannot lay out a ring: %s", strerror(-err));
+	live.len = merged.len;
+	live.positions = merged.positions;
+	live.owners = merged.owners;
+	free(merged.moves);
+	return live;
+}
+
+int rig_prepare(const struct rig *rig, const struct ring *ring, const uint32_t *ids)
+{
+	struct dataplane_ring live = lay_out(ring, ids);
+	int fd = -1, err = dataplane_prepare_ring(rig->dp, &live, &fd);
 
 	rig_require(err == 0, "cannot prepare a ring: %s", strerror(-err));
-	err = dataplane_publish_ring(rig->dp, pool, fd);
+	dataplane_ring_release(&live);
+	return fd;
+}
+
+void rig_publish(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
+{
+	int err = dataplane_publish_ring(rig->dp, pool, rig_prepare(rig, ring, ids));
+
 	rig_require(err == 0, "cannot publish a ring: %s", strerror(-err));
+}
+
+bool rig_is_live(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
+{
+	struct dataplane_ring wanted = lay_out(ring, ids), live = {};
+	bool equal =
+		!dataplane_read_ring(rig->dp, pool, &live) && dataplane_ring_equal(&wanted, &live);
+
+	dataplane_ring_release(&wanted);
+	dataplane_ring_release(&live);
+	return equal;
 }
 
 void rig_set_vip(const struct rig *rig, const struct endpoint *key, uint32_t vip, uint32_t pool)

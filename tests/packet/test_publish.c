@@ -206,9 +206,9 @@ static void test_lookup_without_backends(void **state)
 	assert_int_equal(dataplane_lookup(rig.dp, &flows[0], &match), 0);
 	assert_int_equal(match.len, 0);
 	assert_int_equal(match.pool, POOL);
-	assert_true(dataplane_ring_is_live(rig.dp, POOL, empty, NULL));
+	assert_true(rig_is_live(&rig, POOL, empty, NULL));
 	assert_int_equal(dataplane_remove_ring(rig.dp, POOL), 0);
-	assert_false(dataplane_ring_is_live(rig.dp, POOL, empty, NULL));
+	assert_false(rig_is_live(&rig, POOL, empty, NULL));
 	assert_int_equal(dataplane_lookup(rig.dp, &flows[0], &match), -ENODATA);
 	other.destination[0]++;
 	assert_int_equal(dataplane_lookup(rig.dp, &other, &match), -ENOENT);
@@ -227,32 +227,32 @@ static void test_ring_is_live(void **state)
 
 	(void)state;
 	rig_publish(&rig, POOL, ring, side->ids);
-	assert_true(dataplane_ring_is_live(rig.dp, POOL, ring, side->ids));
-	assert_false(dataplane_ring_is_live(rig.dp, POOL + 1, ring, side->ids));
+	assert_true(rig_is_live(&rig, POOL, ring, side->ids));
+	assert_false(rig_is_live(&rig, POOL + 1, ring, side->ids));
 
 	memcpy(ids, side->ids, sizeof(ids));
 	ids[5] += 1000;
-	assert_false(dataplane_ring_is_live(rig.dp, POOL, ring, ids));
+	assert_false(rig_is_live(&rig, POOL, ring, ids));
 
 	other.owners = memcpy(owners, ring->owners, ring->len * sizeof(*owners));
 	other.positions = memcpy(positions, ring->positions, ring->len * sizeof(*positions));
-	assert_true(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+	assert_true(rig_is_live(&rig, POOL, &other, side->ids));
 	for (size_t at = 0; at < ring->len; at += ring->len / 3) {
 		owners[at] = (owners[at] + 1) % ring->n_members;
-		assert_false(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+		assert_false(rig_is_live(&rig, POOL, &other, side->ids));
 		owners[at] = ring->owners[at];
 		positions[at] ^= 1;
-		assert_false(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+		assert_false(rig_is_live(&rig, POOL, &other, side->ids));
 		positions[at] = ring->positions[at];
 	}
 	owners[ring->len - 1] = (owners[ring->len - 1] + 1) % ring->n_members;
-	assert_false(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+	assert_false(rig_is_live(&rig, POOL, &other, side->ids));
 	owners[ring->len - 1] = ring->owners[ring->len - 1];
 	other.params.seed ^= UINT64_C(1) << 63;
-	assert_false(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+	assert_false(rig_is_live(&rig, POOL, &other, side->ids));
 	other.params.seed = ring->params.seed;
 	other.len--;
-	assert_false(dataplane_ring_is_live(rig.dp, POOL, &other, side->ids));
+	assert_false(rig_is_live(&rig, POOL, &other, side->ids));
 	free(owners);
 	free(positions);
 }
@@ -260,13 +260,13 @@ static void test_ring_is_live(void **state)
 /* A ring that was prepared and given up changes nothing; one pool's swap is no other's. */
 static void test_others_stay(void **state)
 {
-	int fd = -1;
+	int fd;
 
 	(void)state;
 	rig_publish(&rig, POOL, sides[0].ring, sides[0].ids);
-	assert_int_equal(dataplane_prepare_ring(rig.dp, sides[1].ring, sides[1].ids, &fd), 0);
+	fd = rig_prepare(&rig, sides[1].ring, sides[1].ids);
 	assert_answers_of(&sides[0], FLOWS);
-	assert_true(dataplane_ring_is_live(rig.dp, POOL, sides[0].ring, sides[0].ids));
+	assert_true(rig_is_live(&rig, POOL, sides[0].ring, sides[0].ids));
 	assert_int_equal(dataplane_publish_ring(rig.dp, POOL + 1, fd), 0);
 	assert_answers_of(&sides[0], FLOWS);
 	assert_int_equal(dataplane_remove_ring(rig.dp, POOL + 1), 0);

@@ -6,14 +6,17 @@
 #include <jansson.h>
 
 #include "control/control.h"
+#include "control/health.h"
 
 /**
  * struct api - what requests act on
  * @started: CLOCK_MONOTONIC seconds
+ * @health: what the checks of the backends found
  * @done: set by `down`: the daemon is to exit once the answer is sent
  */
 struct api {
 	struct control *control;
+	const struct health *health;
 	int64_t started;
 	bool done;
 };
@@ -33,6 +36,8 @@ json_t *api_pool_list(struct api *api, json_t *request);
 json_t *api_backend_list(struct api *api, json_t *request);
 json_t *api_backend_add(struct api *api, json_t *request);
 json_t *api_backend_remove(struct api *api, json_t *request);
+json_t *api_backend_drain(struct api *api, json_t *request);
+json_t *api_backend_undrain(struct api *api, json_t *request);
 json_t *api_backend_weight(struct api *api, json_t *request);
 json_t *api_lookup(struct api *api, json_t *request);
 json_t *api_stats(struct api *api, json_t *request);
@@ -45,6 +50,10 @@ json_t *api_vip(struct api *api, const struct config_vip *vip);
 json_t *api_backend(struct api *api, const struct config_pool *pool, size_t index);
 json_t *api_vips(struct api *api);
 json_t *api_backends(struct api *api, const struct config_pool *only);
+
+/* Add the members `state`, `interface` and `mac` of a live backend to @object. */
+void api_set_place(json_t *object, const struct control_pool *live, uint16_t member,
+		   const struct config_backend *backend);
 
 /* differences.c: what became different, a line each. */
 json_t *api_differences(const struct config *before, const struct config *after);

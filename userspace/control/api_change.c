@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "config/text.h"
 #include "control/api.h"
@@ -128,7 +129,7 @@ json_t *api_backend_add(struct api *api, json_t *request)
 	json_t *refusal = parse_backend(request, &backend);
 	struct config edited;
 	const char *pool;
-	double moved;
+	double moved = 0;
 
 	if (!refusal)
 		refusal = begin(api, &edited);
@@ -142,53 +143,126 @@ json_t *api_backend_add(struct api *api, json_t *request)
 	return refusal ? refusal : backend_answer(api, pool_name, backend.name, moved);
 }
 
-json_t *api_backend_weight(struct api *api, json_t *request)
-{
-	const char *name = api_text(request, "name"), *weight = api_text(request, "weight");
-	char pool_name[CONFIG_NAME_MAX + 1];
-	struct config_error error = {};
+/* One edit of a backend that is there, and what it needs. */
+struct backend_edit {
 	uint32_t weight_milli;
-	struct config edited;
-	const char *pool;
-	json_t *refusal;
-	double moved;
+	enum config_drain drain;
+	uint64_t until_s;
+	int (*edit)(struct config *config, const char *pool, const char *name,
+		    const struct backend_edit *edit, struct config_error *error);
+};
 
-	if (text_parse_weight(weight, &weight_milli))
-		return server_error("weight must be 0 to 1000, got '%s'", weight);
-	refusal = begin(api, &edited);
-	if (refusal)
-		return refusal;
-	pool = pick_pool(&edited, request, true, &error);
-	if (!pool || config_set_weight(&edited, pool, name, weight_milli, &error))
-		return refuse(&edited, &error);
-	snprintf(pool_name, sizeof(pool_name), "%s", pool);
-	refusal = finish(api, &edited, &moved);
-	return refusal ? refusal : backend_answer(api, pool_name, name, moved);
+static int edit_weight(struct config *config, const char *pool, const char *name,
+		       const struct backend_edit *edit, struct config_error *error)
+{
+	return config_set_weight(config, pool, name, edit->weight_milli, error);
 }
 
-json_t *api_backend_remove(struct api *api, json_t *request)
+static int edit_drain(struct config *config, const char *pool, const char *name,
+		      const struct backend_edit *edit, struct config_error *error)
 {
-	const char *name = api_text(request, "name");
-	char pool_name[CONFIG_NAME_MAX + 1];
+	return config_set_drain(config, pool, name, edit->drain, edit->until_s, error);
+}
+
+static int edit_remove(struct config *config, const char *pool, const char *name,
+		       const struct backend_edit *edit, struct config_error *error)
+{
+	(void)edit;
+	return config_remove_backend(config, pool, name, error);
+}
+
+/* Make the edit and apply it. @pool_name receives the pool. NULL, or the refusal. */
+static json_t *edit_backend(struct api *api, json_t *request, const struct backend_edit *edit,
+			    char pool_name[CONFIG_NAME_MAX + 1], double *moved)
+{
 	struct config_error error = {};
 	struct config edited;
 	const char *pool;
-	json_t *refusal;
-	double moved;
+	json_t *refusal = begin(api, &edited);
 
-	refusal = begin(api, &edited);
 	if (refusal)
 		return refusal;
 	pool = pick_pool(&edited, request, true, &error);
 	if (!pool)
 		return refuse(&edited, &error);
-	snprintf(pool_name, sizeof(pool_name), "%s", pool);
-	if (config_remove_backend(&edited, pool_name, name, &error))
+	snprintf(pool_name, CONFIG_NAME_MAX + 1, "%s", pool);
+	if (edit->edit(&edited, pool_name, api_text(request, "name"), edit, &error))
 		return refuse(&edited, &error);
-	refusal = finish(api, &edited, &moved);
+	return finish(api, &edited, moved);
+}
+
+/* The edit, answered with the backend as it is now. */
+static json_t *edit_and_show(struct api *api, json_t *request, const struct backend_edit *edit)
+{
+	char pool_name[CONFIG_NAME_MAX + 1];
+	double moved = 0;
+	json_t *refusal = edit_backend(api, request, edit, pool_name, &moved);
+
+	return refusal ? refusal : backend_answer(api, pool_name, api_text(request, "name"), moved);
+}
+
+json_t *api_backend_weight(struct api *api, json_t *request)
+{
+	struct backend_edit edit = {.edit = edit_weight};
+	const char *weight = api_text(request, "weight");
+
+	if (text_parse_weight(weight, &edit.weight_milli))
+		return server_error("weight must be 0 to 1000, got '%s'", weight);
+	return edit_and_show(api, request, &edit);
+}
+
+/* NULL, or the refusal of the request's timeout. Without one a drain has no end. */
+static json_t *parse_timeout(json_t *request, uint64_t *until_s)
+{
+	const char *timeout = api_text(request, "timeout");
+	uint32_t timeout_ms;
+
+	*until_s = 0;
+	if (!timeout)
+		return NULL;
+	if (text_parse_duration_ms(timeout, &timeout_ms))
+		return server_error("timeout must be a duration such as 30s, 10m or 1h, got '%s'",
+				    timeout);
+	*until_s = (uint64_t)time(NULL) + (timeout_ms + 999) / 1000;
+	return NULL;
+}
+
+json_t *api_backend_drain(struct api *api, json_t *request)
+{
+	struct backend_edit edit = {.edit = edit_drain, .drain = CONFIG_DRAIN_KEEP};
+	json_t *refusal = parse_timeout(request, &edit.until_s);
+
+	return refusal ? refusal : edit_and_show(api, request, &edit);
+}
+
+json_t *api_backend_undrain(struct api *api, json_t *request)
+{
+	const struct backend_edit edit = {.edit = edit_drain, .drain = CONFIG_NO_DRAIN};
+
+	return edit_and_show(api, request, &edit);
+}
+
+static json_t *remove_now(struct api *api, json_t *request)
+{
+	const struct backend_edit edit = {.edit = edit_remove};
+	char pool_name[CONFIG_NAME_MAX + 1];
+	double moved = 0;
+	json_t *refusal = edit_backend(api, request, &edit, pool_name, &moved);
+
 	return refusal ? refusal
-		       : server_result(json_pack("{s:s, s:s, s:f}", "pool", pool_name, "name", name,
-						 "moved", moved));
+		       : server_result(json_pack("{s:s, s:s, s:f}", "pool", pool_name, "name",
+						 api_text(request, "name"), "moved", moved));
+}
+
+json_t *api_backend_remove(struct api *api, json_t *request)
+{
+	struct backend_edit edit = {.edit = edit_drain, .drain = CONFIG_DRAIN_REMOVE};
+	json_t *refusal = parse_timeout(request, &edit.until_s);
+
+	if (refusal)
+		return refusal;
+	return api_text(request, "now") ? remove_now(api, request)
+					: edit_and_show(api, request, &edit);
 }
 
 json_t *api_reload(struct api *api, json_t *request)

@@ -11,17 +11,12 @@
 #include <errno.h>
 #include "config/text.h"
 #include "control/api.h"
+#include "control/change.h"
 #include "control/server.h"
 
 #define HEX64_LEN      19
 #define MAC_LEN	       18
 #define WEIGHT_SUM_LEN 32
-
-static const char *hex64(uint64_t value, char out[HEX64_LEN])
-{
-	snprintf(out, HEX64_LEN, "0x%016" PRIx64, value);
-	return out;
-}
 
 static json_t *interface_json(struct api *api, const struct config_interface *interface)
 {
@@ -37,6 +32,31 @@ static json_t *interface_json(struct api *api, const struct config_interface *in
 			 "attach", attachment.shared ? "dispatcher" : "single");
 }
 
+/* The arcs of a pool that are moving, summed up; null if none is. */
+static json_t *moving_json(const struct control_pool *live)
+{
+	int64_t now_ms = control_now_ms(), tcp_left_ms = 0, other_left_ms = 0;
+	ring_length sum = 0;
+	uint64_t held = 0;
+
+	if (!live->moves.len)
+		return json_null();
+	for (size_t i = 0; i < live->moves.len; i++) {
+		const struct move *move = &live->moves.list[i];
+
+		sum += (ring_length)(move->last - move->first) + 1;
+		held += live->held[i];
+		if (move->tcp_until_ms - now_ms > tcp_left_ms)
+			tcp_left_ms = move->tcp_until_ms - now_ms;
+		if (move->other_until_ms - now_ms > other_left_ms)
+			other_left_ms = move->other_until_ms - now_ms;
+	}
+	return json_pack("{s:I, s:f, s:I, s:I, s:I}", "arcs", (json_int_t)live->moves.len, "share",
+			 ring_share(live->ring, sum), "flows", (json_int_t)held, "learning_tcp_s",
+			 (json_int_t)(tcp_left_ms + 999) / 1000, "learning_other_s",
+			 (json_int_t)(other_left_ms + 999) / 1000);
+}
+
 static json_t *pool_json(struct api *api, const struct config_pool *pool)
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
@@ -47,9 +67,10 @@ static json_t *pool_json(struct api *api, const struct config_pool *pool)
 	for (size_t b = 0; b < pool->n_backends; b++)
 		sum += pool->backends[b].weight_milli;
 	snprintf(weight, sizeof(weight), "%g", (double)sum / CONFIG_WEIGHT_ONE);
-	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s}", "name", pool->name, "forward",
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "name", pool->name, "forward",
 			 text_forward(pool->forward), "vnodes", (int)pool->vnodes, "positions",
-			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight);
+			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight,
+			 "moving", moving_json(live));
 }
 
 static json_t *pools_json(struct api *api)
@@ -59,6 +80,19 @@ static json_t *pools_json(struct api *api)
 
 	for (size_t p = 0; p < running->n_pools; p++)
 		json_array_append_new(list, pool_json(api, &running->pools[p]));
+	return list;
+}
+
+static json_t *tables_json(struct api *api)
+{
+	struct dataplane_table tables[8];
+	size_t len = dataplane_tables(api->control->dp, tables, 8);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < len; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "name", tables[i].name,
+						      "size", (json_int_t)tables[i].max_entries,
+						      "bytes", (json_int_t)tables[i].bytes));
 	return list;
 }
 
@@ -77,11 +111,12 @@ json_t *api_status(struct api *api, json_t *request)
 	for (size_t p = 0; p < running->n_pools; p++)
 		backends += running->pools[p].n_backends;
 	return server_result(json_pack(
-		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:i, s:i}", "version", RINGLB_VERSION,
-		"pid", (int)getpid(), "uptime_s", (json_int_t)(now.tv_sec - api->started), "config",
-		control->config_path, "changed", (int)control->changed, "pin_dir",
-		control->options.pin_dir, "interfaces", interfaces, "pools", pools_json(api),
-		"vips", (int)running->n_vips, "backends", (int)backends));
+		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:i, s:i}", "version",
+		RINGLB_VERSION, "pid", (int)getpid(), "uptime_s",
+		(json_int_t)(now.tv_sec - api->started), "config", control->config_path, "changed",
+		(int)control->changed, "pin_dir", control->options.pin_dir, "interfaces",
+		interfaces, "pools", pools_json(api), "tables", tables_json(api), "vips",
+		(int)running->n_vips, "backends", (int)backends));
 }
 
 json_t *api_vip(struct api *api, const struct config_vip *vip)
@@ -119,7 +154,7 @@ json_t *api_pool_list(struct api *api, json_t *request)
 	return server_result(pools_json(api));
 }
 
-static const char *state_text(const struct nexthop_info *info, uint32_t weight_milli)
+static const char *nexthop_text(enum nexthop_state state)
 {
 	static const char *const texts[] = {
 		[NEXTHOP_RESOLVED] = "up",
@@ -129,9 +164,21 @@ static const char *state_text(const struct nexthop_info *info, uint32_t weight_m
 		[NEXTHOP_NOT_ETHERNET] = "not-ethernet",
 	};
 
-	if (info->state == NEXTHOP_RESOLVED && !weight_milli)
+	return texts[state];
+}
+
+/* What matters most comes first: a backend that is down is not said to be draining. */
+static const char *state_text(const struct control_pool *live, uint16_t member,
+			      const struct config_backend *backend)
+{
+	if (live->down[member])
+		return live->takes[member] ? "panic" : "down";
+	if (backend->drain != CONFIG_NO_DRAIN)
+		return control_is_draining(live, member) && live->takes[member] ? "draining"
+										: "drained";
+	if (live->nexthops[member].state == NEXTHOP_RESOLVED && !backend->weight_milli)
 		return "no-weight";
-	return texts[info->state];
+	return nexthop_text(live->nexthops[member].state);
 }
 
 static json_t *interface_name(const struct nexthop_info *info)
@@ -155,26 +202,56 @@ static json_t *mac_text(const struct nexthop_info *info)
 	return json_string(text);
 }
 
+void api_set_place(json_t *object, const struct control_pool *live, uint16_t member,
+		   const struct config_backend *backend)
+{
+	const struct nexthop_info *info = &live->nexthops[member];
+
+	json_object_set_new(object, "state", json_string(state_text(live, member, backend)));
+	json_object_set_new(object, "interface", interface_name(info));
+	json_object_set_new(object, "mac", mac_text(info));
+}
+
+/* What the health checks found; null if there are none. */
+static json_t *check_json(const struct api *api, const struct config_pool *pool,
+			  const struct config_backend *backend)
+{
+	struct health_status status;
+
+	health_status(api->health, pool->name, backend->name, &status);
+	if (!status.checked)
+		return json_null();
+	return json_pack("{s:b, s:b, s:i, s:i, s:i, s:i, s:f, s:s}", "up", (int)status.up, "damped",
+			 (int)status.damped, "successes", (int)status.successes, "failures",
+			 (int)status.failures, "rise", (int)status.rise, "changes",
+			 (int)status.changes, "latency_ms", status.latency_ms, "reason",
+			 status.reason);
+}
+
 /* The backend at @member of the live ring; @shares are those of the whole pool. */
 static json_t *backend_json(struct api *api, const struct config_pool *pool,
 			    const struct config_backend *backend, const ring_length *shares)
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
 	uint16_t member = ring_find_member(live->ring, backend->name);
-	const struct nexthop_info *info = &live->nexthops[member];
 	char endpoint[TEXT_ENDPOINT_LEN], weight[TEXT_WEIGHT_LEN];
 	struct counter count = {};
+	json_t *object;
 
 	dataplane_count_backend(api->control->dp, live->ids[member], &count);
-	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I}", "pool", pool->name,
-			 "name", backend->name, "address",
-			 backend->port ? text_endpoint(&backend->address, backend->port, endpoint)
-				       : text_address(&backend->address, endpoint),
-			 "weight", text_weight(backend->weight_milli, weight), "share",
-			 ring_share(live->ring, shares[member]), "state",
-			 state_text(info, backend->weight_milli), "interface", interface_name(info),
-			 "mac", mac_text(info), "packets", (json_int_t)count.packets, "bytes",
-			 (json_int_t)count.bytes);
+	object = json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I}", "pool", pool->name, "name",
+			   backend->name, "address",
+			   backend->port ? text_endpoint(&backend->address, backend->port, endpoint)
+					 : text_address(&backend->address, endpoint),
+			   "weight", text_weight(backend->weight_milli, weight), "share",
+			   ring_share(live->ring, shares[member]), "flows",
+			   (json_int_t)live->flows[member], "packets", (json_int_t)count.packets,
+			   "bytes", (json_int_t)count.bytes);
+	if (!object)
+		return NULL;
+	api_set_place(object, live, member, backend);
+	json_object_set_new(object, "check", check_json(api, pool, backend));
+	return object;
 }
 
 static ring_length *pool_shares(struct api *api, const struct config_pool *pool)
@@ -231,94 +308,19 @@ json_t *api_backend_list(struct api *api, json_t *request)
 	return server_result(api_backends(api, only));
 }
 
-static json_t *parse_query(json_t *request, struct lookup_query *query)
+static json_t *flow_counts_json(struct api *api)
 {
-	const char *source = api_text(request, "source");
-	const char *destination = api_text(request, "destination");
+	json_t *list = json_array();
 
-	if (text_parse_protocol(api_text(request, "protocol"), &query->protocol))
-		return server_error("protocol must be tcp or udp, got '%s'",
-				    api_text(request, "protocol"));
-	if (text_parse_endpoint(source, &query->source, &query->source_port))
-		return server_error("source must be ADDRESS:PORT, got '%s'", source);
-	if (text_parse_endpoint(destination, &query->destination, &query->destination_port))
-		return server_error("destination must be ADDRESS:PORT, got '%s'", destination);
-	if (query->source.family != query->destination.family)
-		return server_error("source and destination are of different address families");
-	return NULL;
-}
+	for (int what = 0; what < FLOW_COUNT; what++) {
+		uint64_t packets = 0;
 
-static void add_backend(struct api *api, const struct dataplane_match *match,
-			const struct config_pool *pool, json_t *object)
-{
-	const struct control_pool *live = control_find_pool(api->control, pool->name);
-
-	for (size_t m = 0; m < live->ring->n_members; m++) {
-		const struct config_backend *backend;
-		char endpoint[TEXT_ENDPOINT_LEN];
-
-		if (live->ids[m] != match->backend)
-			continue;
-		backend = config_find_backend(pool, live->ring->members[m].name);
-		json_object_set_new(object, "backend", json_string(backend->name));
-		json_object_set_new(
-			object, "address",
-			json_string(backend->port ? text_endpoint(&backend->address, backend->port,
-								  endpoint)
-						  : text_address(&backend->address, endpoint)));
-		json_object_set_new(
-			object, "state",
-			json_string(state_text(&live->nexthops[m], backend->weight_milli)));
-		json_object_set_new(object, "interface", interface_name(&live->nexthops[m]));
-		json_object_set_new(object, "mac", mac_text(&live->nexthops[m]));
+		dataplane_count_flows(api->control->dp, what, &packets);
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:I}", "name", flow_count_name(what), "text",
+					flow_count_text(what), "packets", (json_int_t)packets));
 	}
-}
-
-static json_t *match_json(struct api *api, const struct lookup_query *query,
-			  const struct dataplane_match *match)
-{
-	struct config_vip wanted = {
-		.address = query->destination,
-		.protocol = query->protocol,
-		.port = match->vip.port ? query->destination_port : 0,
-	};
-	const struct config_vip *vip = config_find_vip(&api->control->running, &wanted);
-	char hash[HEX64_LEN], position[HEX64_LEN], text[TEXT_ENDPOINT_LEN];
-	const struct config_pool *pool;
-	json_t *object;
-
-	if (!vip)
-		return server_error("the live maps have a VIP that the running configuration lacks "
-				    "(ringlb reload puts them right)");
-	pool = config_find_pool(&api->control->running, vip->pool);
-	if (!match->len)
-		return server_error("pool '%s' has no backend with a weight above 0", pool->name);
-	object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s}", "vip", text_vip(vip, text), "pool",
-			   pool->name, "forward", text_forward(pool->forward), "hash",
-			   hex64(match->hash, hash), "slot", (int)match->slot, "position",
-			   hex64(match->position, position));
-	add_backend(api, match, pool, object);
-	return server_result(object);
-}
-
-json_t *api_lookup(struct api *api, json_t *request)
-{
-	struct lookup_query query = {};
-	struct dataplane_match match;
-	json_t *refusal = parse_query(request, &query);
-	struct flow flow;
-	int err;
-
-	if (refusal)
-		return refusal;
-	flow = control_flow(&query);
-	err = dataplane_lookup(api->control->dp, &flow, &match);
-	if (err == -ENOENT)
-		return server_error("no VIP for %s/%s", api_text(request, "destination"),
-				    api_text(request, "protocol"));
-	if (err)
-		return server_error("cannot read the live maps: %s", strerror(-err));
-	return match_json(api, &query, &match);
+	return list;
 }
 
 json_t *api_stats(struct api *api, json_t *request)
@@ -335,6 +337,7 @@ json_t *api_stats(struct api *api, json_t *request)
 					    "action", verdict_action(verdict), "text",
 					    verdict_text(verdict), "packets", (json_int_t)packets));
 	}
-	return server_result(json_pack("{s:o, s:o, s:o}", "verdicts", verdicts, "vips",
-				       api_vips(api), "backends", api_backends(api, NULL)));
+	return server_result(json_pack("{s:o, s:o, s:o, s:o}", "verdicts", verdicts, "flows",
+				       flow_counts_json(api), "vips", api_vips(api), "backends",
+				       api_backends(api, NULL)));
 }

@@ -15,7 +15,7 @@ const char *change_backend_key(const struct config_pool *pool, const struct conf
 {
 	char endpoint[TEXT_ENDPOINT_LEN];
 
-	snprintf(out, CHANGE_KEY_LEN, "%s/%s/%s/%s", pool->name, backend->name,
+	snprintf(out, CHANGE_KEY_LEN, "%s/%s/%s", pool->name,
 		 text_endpoint(&backend->address, backend->port, endpoint),
 		 text_forward(pool->forward));
 	return out;
@@ -122,89 +122,6 @@ static int assign_ids(struct change *change, struct control_error *error)
 	return err ? control_fail(error, err, "out of memory") : 0;
 }
 
-static int build_ring(struct change *change, const struct config_pool *pool, struct ring **out)
-{
-	const struct control_pool *old = control_find_pool(change->control, pool->name);
-	struct ring_member *members;
-	int err;
-
-	if (!old || old->ring->params.seed != change->next->seed ||
-	    old->ring->params.vnodes != pool->vnodes)
-		return lookup_pool_ring(out, pool, change->next->seed);
-	members = lookup_pool_members(pool);
-	if (!members)
-		return -ENOMEM;
-	err = ring_derive(out, old->ring, members, pool->n_backends);
-	free(members);
-	return err;
-}
-
-/* What is known of backends that stay need not be asked again. */
-static void keep_nexthops(const struct control *control, struct control_pool *pool)
-{
-	const struct control_pool *old = control_find_pool(control, pool->name);
-
-	for (size_t m = 0; old && m < pool->ring->n_members; m++) {
-		uint16_t was = ring_find_member(old->ring, pool->ring->members[m].name);
-
-		if (was != RING_NONE && old->ids[was] == pool->ids[m])
-			pool->nexthops[m] = old->nexthops[was];
-	}
-}
-
-static int fill_pool(struct change *change, const struct config_pool *from,
-		     struct control_pool *pool)
-{
-	size_t members;
-	int err = build_ring(change, from, &pool->ring);
-
-	if (err)
-		return err;
-	snprintf(pool->name, sizeof(pool->name), "%s", from->name);
-	pool->id = ids_find(&change->pool_ids, from->name);
-	members = pool->ring->n_members;
-	pool->ids = calloc(members + 1, sizeof(*pool->ids));
-	pool->nexthops = calloc(members + 1, sizeof(*pool->nexthops));
-	if (!pool->ids || !pool->nexthops)
-		return -ENOMEM;
-	for (size_t b = 0; b < from->n_backends; b++) {
-		char key[CHANGE_KEY_LEN];
-		uint16_t member = ring_find_member(pool->ring, from->backends[b].name);
-
-		change_backend_key(from, &from->backends[b], key);
-		pool->ids[member] = ids_find(&change->backend_ids, key);
-	}
-	keep_nexthops(change->control, pool);
-	return 0;
-}
-
-static int build_pools(struct change *change, struct control_error *error)
-{
-	const struct config *next = change->next;
-	int err = 0;
-
-	change->pools = calloc(next->n_pools + 1, sizeof(*change->pools));
-	change->ring_fds = malloc((next->n_pools + 1) * sizeof(*change->ring_fds));
-	if (!change->pools || !change->ring_fds)
-		return control_fail(error, -ENOMEM, "out of memory");
-	change->n_pools = next->n_pools;
-	for (size_t p = 0; p < next->n_pools; p++)
-		change->ring_fds[p] = -1;
-	for (size_t p = 0; p < next->n_pools && !err; p++) {
-		struct control_pool *pool = &change->pools[p];
-
-		err = fill_pool(change, &next->pools[p], pool);
-		if (!err &&
-		    !dataplane_ring_is_live(change->control->dp, pool->id, pool->ring, pool->ids))
-			err = dataplane_prepare_ring(change->control->dp, pool->ring, pool->ids,
-						     &change->ring_fds[p]);
-		if (err)
-			control_fail(error, err, "cannot build the ring of pool '%s': %s",
-				     next->pools[p].name, strerror(-err));
-	}
-	return err;
-}
-
 static int attach_interface(struct dataplane *dp, const struct config *config, size_t index,
 			    uint32_t ifindex, struct control_error *error)
 {
@@ -267,7 +184,7 @@ int change_prepare(struct change *change, struct control *control, const struct 
 	if (!err)
 		err = assign_ids(change, error);
 	if (!err)
-		err = build_pools(change, error);
+		err = change_build_pools(change, error);
 	if (!err && change_list_replies(change))
 		err = control_fail(error, -ENOMEM, "out of memory");
 	if (!err) {
@@ -312,6 +229,11 @@ void control_pools_free(struct control_pool *pools, size_t n_pools)
 		ring_free(pools[p].ring);
 		free(pools[p].ids);
 		free(pools[p].nexthops);
+		free(pools[p].down);
+		free(pools[p].takes);
+		free(pools[p].flows);
+		free(pools[p].held);
+		moves_release(&pools[p].moves);
 	}
 	free(pools);
 }

@@ -27,6 +27,7 @@ struct change {
 	struct control_pool *pools;
 	size_t n_pools;
 	int *ring_fds;
+	bool reseeded; /* a live ring has another seed: what is remembered means nothing now */
 	uint32_t *ifindexes;
 	bool *attached;
 	struct change_reply *replies; /* ascending by key */
@@ -58,13 +59,34 @@ void change_release(struct change *change);
 /* Free pools and what they hold. */
 void control_pools_free(struct control_pool *pools, size_t n_pools);
 
-/* "POOL/NAME/ENDPOINT/FORWARD": an id belongs to one of these. */
+/*
+ * "POOL/ENDPOINT/FORWARD": an id belongs to one of these. Not to a name: flows are with
+ * the machine, and keep it when its name goes to another.
+ */
 #define CHANGE_KEY_LEN 256
 const char *change_backend_key(const struct config_pool *pool, const struct config_backend *backend,
 			       char out[CHANGE_KEY_LEN]);
 
 /* Fill the three id tables of @control from what is live. Return: 0 or -errno. */
 int control_read_ids(struct control *control);
+
+/* change_pools.c: build change->pools and load what is not live yet. */
+int change_build_pools(struct change *change, struct control_error *error);
+
+/*
+ * Fill pool->moves and pool->held: the arcs that move from the live ring to pool->ring,
+ * and what moves there already. Return: 0 or -errno.
+ */
+int change_move_pool(struct change *change, struct control_pool *pool);
+
+/*
+ * Load the ring of @pool with its moves, unless it is live as it is; then *@fd is -1.
+ * Return: 0 or -errno.
+ */
+int change_load_pool(struct control *control, const struct control_pool *pool, int *fd);
+
+/* Milliseconds of CLOCK_MONOTONIC, which moves are timed by. */
+int64_t control_now_ms(void);
 
 /* Fill change->replies. Return: 0 or -ENOMEM. */
 int change_list_replies(struct change *change);

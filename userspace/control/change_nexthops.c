@@ -22,7 +22,7 @@ struct nexthop change_nexthop(const struct nexthop_info *info)
 	return nexthop;
 }
 
-static int64_t now_ms(void)
+int64_t control_now_ms(void)
 {
 	struct timespec now;
 
@@ -83,14 +83,14 @@ static int resolve_all(struct change *change, bool *waiting)
 int change_resolve(struct change *change)
 {
 	struct nexthops *nexthops = change->control->nexthops;
-	int64_t end = now_ms() + RESOLVE_WAIT_MS;
+	int64_t end = control_now_ms() + RESOLVE_WAIT_MS;
 	bool waiting;
 	int err = resolve_all(change, &waiting);
 
-	while (!err && waiting && now_ms() < end) {
+	while (!err && waiting && control_now_ms() < end) {
 		struct pollfd wait = {.fd = nexthops_fd(nexthops), .events = POLLIN};
 
-		if (poll(&wait, 1, (int)(end - now_ms())) <= 0)
+		if (poll(&wait, 1, (int)(end - control_now_ms())) <= 0)
 			break;
 		err = nexthops_drain(nexthops);
 		if (err >= 0)

@@ -63,9 +63,11 @@ static int commit_backend(struct change *change, const struct config_pool *from,
 		err = dataplane_set_backend(dp, id, &entry);
 	if (!err && nexthop.ifindex)
 		err = dataplane_allow_egress(dp, nexthop.ifindex);
-	if (!err)
-		dataplane_set_nexthop(dp, id, &nexthop);
-	return err;
+	if (err)
+		return err;
+	dataplane_set_nexthop(dp, id, &nexthop);
+	dataplane_set_takes(dp, id, pool->takes[member]);
+	return 0;
 }
 
 static int commit_backends(struct change *change)
@@ -184,6 +186,19 @@ static int commit_egress(struct change *change)
 	return err;
 }
 
+static int commit_times(struct change *change)
+{
+	const struct config_flows *flows = &change->next->flows;
+	struct flow_times times = {
+		.tcp_idle_s = flows->idle_tcp_ms / 1000,
+		.other_idle_s = flows->idle_other_ms / 1000,
+		.closing_s = flows->closing_ms / 1000,
+		.embryo_s = flows->opening_ms / 1000,
+	};
+
+	return dataplane_set_flow_times(change->control->dp, &times);
+}
+
 /*
  * In this order nothing is named before it is there: way out, backends, the way
  * back, rings, and the VIPs that lead to them.
@@ -192,6 +207,8 @@ int change_commit(struct change *change, struct control_error *error)
 {
 	int err = commit_egress(change);
 
+	if (!err)
+		err = commit_times(change);
 	if (!err)
 		err = commit_backends(change);
 	if (!err)

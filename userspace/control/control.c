@@ -130,11 +130,15 @@ static int apply(struct control *control, struct config *next, bool changed, dou
 			roll_back(control);
 	}
 	if (!err) {
+		/* What was remembered belongs to arcs that are no more. */
+		if (change.reseeded)
+			dataplane_forget_flows(control->dp);
 		change_clean(&change);
 		change_adopt(&change);
 		config_release(&control->running);
 		control->running = *next;
 		control->changed = changed;
+		control->generation++;
 		change.next = &control->running;
 		*next = (struct config){};
 	}
@@ -142,24 +146,108 @@ static int apply(struct control *control, struct config *next, bool changed, dou
 	return err;
 }
 
+/* A name for @backend, whose own @pool gives to another by now: NAME.old, NAME.old2... */
+static void free_name(const struct config_pool *pool, struct config_backend *backend)
+{
+	char name[CONFIG_NAME_MAX + 1];
+
+	for (int i = 1; config_find_backend(pool, backend->name); i++) {
+		if (i == 1)
+			snprintf(name, sizeof(name), "%.50s.old", backend->name);
+		else
+			snprintf(name, sizeof(name), "%.50s%d", backend->name, i);
+		snprintf(backend->name, sizeof(backend->name), "%s", name);
+	}
+}
+
+static bool same_address(const struct config_backend *a, const struct config_backend *b)
+{
+	return a->port == b->port && a->address.family == b->address.family &&
+	       !memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
+}
+
+static const struct config_backend *find_address(const struct config_pool *pool,
+						 const struct config_backend *wanted)
+{
+	for (size_t b = 0; b < pool->n_backends; b++)
+		if (same_address(&pool->backends[b], wanted))
+			return &pool->backends[b];
+	return NULL;
+}
+
+/*
+ * Backends that a new configuration does not have any more drain first, like those
+ * that are removed one by one. One whose address another name has now cannot: that
+ * name's ring position is new, but its machine is the same.
+ */
+static int drain_leftovers(struct config *next, const struct config *running)
+{
+	struct config_error ignored;
+
+	for (size_t p = 0; p < running->n_pools; p++) {
+		const struct config_pool *from = &running->pools[p];
+		struct config_pool *pool = config_find_pool(next, from->name);
+
+		if (!pool || pool->forward != from->forward || next->seed != running->seed)
+			continue;
+		for (size_t b = 0; b < from->n_backends; b++) {
+			struct config_backend leftover = from->backends[b];
+			int err;
+
+			if (find_address(pool, &leftover))
+				continue;
+			free_name(pool, &leftover);
+			leftover.drain = CONFIG_DRAIN_REMOVE;
+			err = config_add_backend(next, pool->name, &leftover, &ignored);
+			if (err == -ENOMEM)
+				return err;
+		}
+	}
+	return 0;
+}
+
 int control_apply(struct control *control, struct config *next, double *moved,
 		  struct control_error *error)
 {
-	return apply(control, next, true, moved, error);
+	return apply(control, next, !config_equal(next, &control->filed), moved, error);
+}
+
+int control_refresh_rings(struct control *control, struct control_error *error)
+{
+	struct config same = {};
+	int err;
+
+	if (config_copy(&same, &control->running))
+		err = control_fail(error, -ENOMEM, "out of memory");
+	else
+		err = control_apply(control, &same, NULL, error);
+	control->stale = err != 0;
+	config_release(&same);
+	return err;
 }
 
 int control_reload(struct control *control, struct control_error *error)
 {
-	struct config next = {};
-	uint64_t digest, before = control->file_digest;
-	int err = read_file(control->config_path, &next, &digest, error);
+	struct config next = {}, filed = {}, filed_before = control->filed;
+	uint64_t digest = 0, digest_before = control->file_digest;
+	int err = read_file(control->config_path, &filed, &digest, error);
 
 	if (err)
 		return err;
+	if (config_copy(&next, &filed) || drain_leftovers(&next, &control->running)) {
+		config_release(&next);
+		config_release(&filed);
+		return control_fail(error, -ENOMEM, "out of memory");
+	}
 	control->file_digest = digest;
-	err = apply(control, &next, false, NULL, error);
-	if (err)
-		control->file_digest = before;
+	control->filed = filed;
+	err = control_apply(control, &next, NULL, error);
+	if (err) {
+		control->file_digest = digest_before;
+		control->filed = filed_before;
+		filed_before = filed;
+	}
+	config_release(&filed_before);
 	config_release(&next);
 	return err;
 }
@@ -167,15 +255,22 @@ int control_reload(struct control *control, struct control_error *error)
 int control_save(struct control *control, struct control_error *error)
 {
 	struct config_error why = {};
-	uint64_t digest;
-	int err = config_write_file(&control->running, control->config_path, &why);
+	struct config filed = {};
+	uint64_t digest = 0;
+	int err = config_copy(&filed, &control->running);
 
 	if (!err)
+		err = config_write_file(&control->running, control->config_path, &why);
+	if (!err)
 		err = state_digest(control->config_path, &digest);
-	if (err)
+	if (err) {
+		config_release(&filed);
 		return control_fail(error, err, "cannot write '%s': %s", control->config_path,
 				    why.what[0] ? why.what : strerror(-err));
+	}
 	control->file_digest = digest;
+	config_release(&control->filed);
+	control->filed = filed;
 	control->changed = false;
 	/* What is left there belongs to a file that is no more; nobody will read it. */
 	state_drop(control->options.state_dir);
@@ -183,33 +278,30 @@ int control_save(struct control *control, struct control_error *error)
 }
 
 /* The file, or the live changes that were made on top of it. */
-static int read_wanted(struct control *control, struct config *config, bool *changed,
-		       struct control_error *error)
+static int read_wanted(struct control *control, struct config *config, struct control_error *error)
 {
 	struct config_error why = {};
-	struct config live = {};
-	int err = read_file(control->config_path, config, &control->file_digest, error);
+	int err = read_file(control->config_path, &control->filed, &control->file_digest, error);
 
-	*changed = false;
 	if (err)
 		return err;
-	err = state_read(control->options.state_dir, control->file_digest, &live, &why);
+	err = state_read(control->options.state_dir, control->file_digest, config, &why);
 	if (err == -ENOENT)
-		return 0;
-	if (err) {
-		config_release(config);
-		return file_fail(error, err, control->options.state_dir, &why);
-	}
-	config_release(config);
-	*config = live;
-	*changed = true;
-	return 0;
+		err = config_copy(config, &control->filed);
+	return err ? file_fail(error, err, control->options.state_dir, &why) : 0;
 }
 
 static int open_kernel(struct control *control, struct control_error *error)
 {
+	const struct config_flows *flows = &control->filed.flows;
+	const struct dataplane_sizes sizes = {
+		.established = flows->established,
+		.remembered = flows->remembered,
+		.embryonic = flows->embryonic,
+		.other = flows->other,
+	};
 	struct dataplane_error why;
-	int err = dataplane_open(&control->dp, control->options.pin_dir, &why);
+	int err = dataplane_open_sized(&control->dp, control->options.pin_dir, &sizes, &why);
 
 	if (err)
 		return control_fail(error, err, "%s", why.what);
@@ -237,18 +329,17 @@ int control_open(struct control **out, const struct control_options *options,
 {
 	struct control *control = calloc(1, sizeof(*control));
 	struct config wanted = {};
-	bool changed;
 	int err;
 
 	if (!control)
 		return control_fail(error, -ENOMEM, "out of memory");
 	control->options = *options;
 	snprintf(control->config_path, sizeof(control->config_path), "%s", options->config_path);
-	err = read_wanted(control, &wanted, &changed, error);
+	err = read_wanted(control, &wanted, error);
 	if (!err)
 		err = open_kernel(control, error);
 	if (!err)
-		err = apply(control, &wanted, changed, NULL, error);
+		err = control_apply(control, &wanted, NULL, error);
 	config_release(&wanted);
 	if (err) {
 		discard(control);
@@ -267,6 +358,7 @@ void control_close(struct control *control)
 	ids_release(&control->backend_ids);
 	ids_release(&control->vip_ids);
 	config_release(&control->running);
+	config_release(&control->filed);
 	nexthops_close(control->nexthops);
 	dataplane_close(control->dp);
 	free(control);

@@ -19,6 +19,7 @@
 #include "control/lookup.h"
 #include "control/nexthop.h"
 #include "dataplane/dataplane.h"
+#include "ring/moves.h"
 #include "ring/ring.h"
 
 #define CONTROL_PATH_MAX 256
@@ -39,7 +40,11 @@ struct control_error {
  * @id: in the data plane
  * @ring: what is live; ring->members ascend by name
  * @ids: ids[i] is the data plane's id of ring->members[i]
- * @nexthops: parallel to @ids
+ * @nexthops, @down, @takes, @flows: parallel to @ids; @down as health checks say;
+ *	@takes: which flows it takes, BACKEND_TAKES_*, with all counted in; @flows is
+ *	the number of remembered flows at the last tick
+ * @moves: the arcs of @ring that are moving
+ * @held: parallel to moves.list: flows that keep an arc from settling
  */
 struct control_pool {
 	char name[CONFIG_NAME_MAX + 1];
@@ -47,14 +52,22 @@ struct control_pool {
 	struct ring *ring;
 	uint32_t *ids;
 	struct nexthop_info *nexthops;
+	bool *down;
+	uint32_t *takes;
+	uint32_t *flows;
+	struct moves moves;
+	uint32_t *held;
 };
 
 struct control {
 	struct control_options options;
 	char config_path[CONTROL_PATH_MAX];
 	uint64_t file_digest; /* of the configuration file as it was last read */
+	uint64_t generation;  /* of the running configuration; rises with each change */
+	bool stale;	      /* pools' down[] is not yet in the rings */
 	bool changed;	      /* `running` differs from that file */
 	struct config running;
+	struct config filed;	    /* the configuration file as it was last read */
 	struct control_pool *pools; /* running.n_pools of them, in running's order */
 	size_t n_pools;
 	struct ids pool_ids;	/* key: name */
@@ -87,7 +100,11 @@ void control_close(struct control *control);
 int control_apply(struct control *control, struct config *next, double *moved,
 		  struct control_error *error);
 
-/** control_reload() - control_apply() of the configuration file; live changes end */
+/**
+ * control_reload() - control_apply() of the configuration file; live changes end
+ *
+ * Backends that the file does not have any more drain before they leave.
+ */
 int control_reload(struct control *control, struct control_error *error);
 
 /** control_save() - write the running configuration to the configuration file */
@@ -117,6 +134,29 @@ int control_refresh_nexthops(struct control *control);
  * Return: number of interfaces attached; -errno with @error filled.
  */
 int control_refresh_interfaces(struct control *control, struct control_error *error);
+
+/** control_takes() - which flows a live backend takes: BACKEND_TAKES_* */
+uint32_t control_takes(const struct config_backend *backend, bool down);
+
+/**
+ * control_refresh_rings() - have the rings follow pools[].down[], in one step
+ *
+ * Return: 0; -errno with @error filled, then @stale is set and the rings are as before.
+ */
+int control_refresh_rings(struct control *control, struct control_error *error);
+
+/**
+ * control_tick() - let time pass for moving arcs and draining backends
+ *
+ * To be called about once a second. Ends learning times, settles arcs whose old flows
+ * are gone, and lets drained backends leave. Cheap while nothing moves.
+ *
+ * Return: 0; -errno with @error filled; the next tick tries again.
+ */
+int control_tick(struct control *control, struct control_error *error);
+
+/** control_is_draining() - true while a draining backend still has flows, or may have */
+bool control_is_draining(const struct control_pool *pool, uint16_t member);
 
 /** control_flow() - a query in the data plane's terms */
 struct flow control_flow(const struct lookup_query *query);

@@ -56,7 +56,8 @@ struct ring_member *lookup_pool_members(const struct config_pool *pool)
 
 	for (size_t b = 0; members && b < pool->n_backends; b++) {
 		snprintf(members[b].name, sizeof(members[b].name), "%s", pool->backends[b].name);
-		members[b].weight_milli = pool->backends[b].weight_milli;
+		if (pool->backends[b].drain == CONFIG_NO_DRAIN)
+			members[b].weight_milli = pool->backends[b].weight_milli;
 	}
 	return members;
 }

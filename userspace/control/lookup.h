@@ -29,7 +29,11 @@ struct lookup_result {
 /** lookup_hash() - XXH64 of the flow's packed 5-tuple (bpf/abi.h says how), with @seed */
 uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed);
 
-/** lookup_pool_members() - backends as the ring library takes them; free() it. NULL: no memory. */
+/**
+ * lookup_pool_members() - backends as the ring library takes them; free() it
+ *
+ * One that drains has weight 0. Return: NULL without memory.
+ */
 struct ring_member *lookup_pool_members(const struct config_pool *pool);
 
 /** lookup_pool_ring() - the ring that a pool's backends make. Return: as ring_build(). */

@@ -19,6 +19,7 @@
 #include "control/control.h"
 #include "control/down.h"
 #include "control/server.h"
+#include "control/watch.h"
 
 #define SOCKET_DIR  "/run/ringlb"
 #define SOCKET_NAME "/ringlb.sock"
@@ -26,6 +27,7 @@
 /* A burst of netlink changes is answered once; and all is looked at now and then. */
 #define REFRESH_SOON_US	 100000
 #define REFRESH_EVERY_US 5000000
+#define TICK_US		 1000000
 #define TIMER_SLACK_US	 10000
 
 static const char usage[] =
@@ -59,6 +61,7 @@ struct options {
 
 struct daemon {
 	struct api api;
+	struct watch *watch;
 	sd_event *loop;
 	sd_event_source *refresh;
 	struct server *server;
@@ -201,6 +204,28 @@ static int on_refresh(sd_event_source *source, uint64_t now_us, void *context)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* To be called after whatever may have changed the running configuration. */
+static void sync_watch(struct daemon *daemon)
+{
+	struct control_error error = {};
+
+	if (watch_sync(daemon->watch, &error))
+		say("%s", error.what);
+}
+
+static int on_tick(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct daemon *daemon = context;
+	struct control_error error = {};
+
+	(void)now_us;
+	if (control_tick(daemon->api.control, &error))
+		say("%s", error.what);
+	sync_watch(daemon);
+	sd_event_source_set_time_relative(source, TICK_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
 static int on_netlink(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct daemon *daemon = context;
@@ -230,6 +255,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 		say("not reloaded: %s", error.what);
 	else
 		say("reloaded '%s'", daemon->api.control->config_path);
+	sync_watch(daemon);
 	return 0;
 }
 
@@ -240,6 +266,8 @@ static json_t *on_request(void *context, json_t *request)
 
 	if (daemon->api.done)
 		sd_event_exit(daemon->loop, 0);
+	else
+		sync_watch(daemon);
 	return answer;
 }
 
@@ -272,6 +300,9 @@ static int add_sources(struct daemon *daemon)
 		err = sd_event_add_time_relative(daemon->loop, &daemon->refresh, CLOCK_MONOTONIC,
 						 REFRESH_EVERY_US, TIMER_SLACK_US, on_refresh,
 						 daemon);
+	if (err >= 0)
+		err = sd_event_add_time_relative(daemon->loop, NULL, CLOCK_MONOTONIC, TICK_US,
+						 TIMER_SLACK_US, on_tick, daemon);
 	return err;
 }
 
@@ -284,14 +315,18 @@ static int serve(struct daemon *daemon, const struct options *options)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	daemon->api.started = now.tv_sec;
 	err = add_sources(daemon);
+	if (err >= 0)
+		err = watch_open(&daemon->watch, daemon->loop, daemon->api.control, say);
 	if (err < 0) {
 		say("cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
+	daemon->api.health = watch_health(daemon->watch);
 	say("ready: %zu interfaces, %zu pools, %zu vips; socket '%s'", running->n_interfaces,
 	    running->n_pools, running->n_vips, options->socket);
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
+	watch_close(daemon->watch);
 	sd_event_source_unref(daemon->refresh);
 	return err < 0;
 }

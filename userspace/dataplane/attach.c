@@ -14,6 +14,7 @@
 
 #define PROGRAM_NAME	 "ringlb"
 #define PROGRAM_MAPS_MAX 64
+#define OURS_MAX	 10 /* all that libxdp's dispatcher has room for */
 
 static bool uses_map(int prog_fd, uint32_t map_id)
 {
@@ -39,30 +40,47 @@ static bool is_ours(struct xdp_program *program, uint32_t rings_id)
 	return name && !strcmp(name, PROGRAM_NAME) && uses_map(xdp_program__fd(program), rings_id);
 }
 
-int attach_find(uint32_t ifindex, uint32_t rings_id, struct xdp_multiprog **multiprog,
-		struct xdp_program **program)
+/**
+ * struct attached - what is on an interface
+ * @all: to be closed in any case
+ * @ours: programs with our maps, in the order in which they run; more than one if a
+ *	replacement behind the dispatcher was cut short
+ */
+struct attached {
+	struct xdp_multiprog *all;
+	struct xdp_program *ours[OURS_MAX];
+	size_t count;
+};
+
+static void note_if_ours(struct attached *on, struct xdp_program *program, uint32_t rings_id)
+{
+	if (on->count < OURS_MAX && is_ours(program, rings_id))
+		on->ours[on->count++] = program;
+}
+
+/* Return: 0; -ENOENT if there is nothing of ours; -errno. */
+static int find_ours(uint32_t ifindex, uint32_t rings_id, struct attached *on)
 {
 	struct xdp_multiprog *all = xdp_multiprog__get_from_ifindex(ifindex);
-	struct xdp_program *one;
-	int err;
+	int err = libxdp_get_error(all);
 
-	*multiprog = NULL;
-	err = libxdp_get_error(all);
+	*on = (struct attached){};
 	if (err)
 		return err;
-	*multiprog = all;
-	if (xdp_multiprog__is_legacy(all)) {
-		one = xdp_multiprog__main_prog(all);
-		*program = one;
-		return is_ours(one, rings_id) ? 0 : -ENOENT;
-	}
-	for (one = xdp_multiprog__next_prog(NULL, all); one;
-	     one = xdp_multiprog__next_prog(one, all)) {
-		*program = one;
-		if (is_ours(one, rings_id))
-			return 0;
-	}
-	return -ENOENT;
+	on->all = all;
+	if (xdp_multiprog__is_legacy(all))
+		note_if_ours(on, xdp_multiprog__main_prog(all), rings_id);
+	else
+		for (struct xdp_program *one = xdp_multiprog__next_prog(NULL, all); one;
+		     one = xdp_multiprog__next_prog(one, all))
+			note_if_ours(on, one, rings_id);
+	return on->count ? 0 : -ENOENT;
+}
+
+static int detach_ours(uint32_t ifindex, struct attached *on)
+{
+	return xdp_program__detach_multi(on->ours, on->count, ifindex,
+					 xdp_multiprog__attach_mode(on->all), 0);
 }
 
 static enum xdp_attach_mode libxdp_mode(enum dataplane_mode mode)
@@ -105,12 +123,19 @@ static int open_shared(struct dataplane *dp)
 	if (!dp->shared_object)
 		return -errno;
 	err = pins_assign(dp->shared_object, dp->pin_dir);
+	if (!err)
+		err = load_set_sizes(dp, dp->shared_object);
 	if (err)
-		return err;
+		goto fail;
 	program = xdp_program__from_bpf_obj(dp->shared_object, "xdp");
 	err = libxdp_get_error(program);
-	if (!err)
-		dp->shared = program;
+	if (err)
+		goto fail;
+	dp->shared = program;
+	return 0;
+fail:
+	bpf_object__close(dp->shared_object);
+	dp->shared_object = NULL;
 	return err;
 }
 
@@ -119,30 +144,6 @@ static int attach_new(struct dataplane *dp, uint32_t ifindex, enum dataplane_mod
 	int err = open_shared(dp);
 
 	return err ? err : xdp_program__attach(dp->shared, ifindex, libxdp_mode(mode), 0);
-}
-
-/*
- * Put this version where an older one is, without a moment with neither: alone,
- * by the kernel's compare-and-swap; behind the dispatcher, by adding before
- * removing.
- */
-static int replace(struct dataplane *dp, uint32_t ifindex, struct xdp_multiprog *multiprog,
-		   struct xdp_program *old)
-{
-	enum xdp_attach_mode mode = xdp_multiprog__attach_mode(multiprog);
-	uint32_t flags = mode == XDP_MODE_SKB ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-	DECLARE_LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = xdp_program__fd(old));
-	int err;
-
-	if (xdp_multiprog__is_legacy(multiprog))
-		return bpf_xdp_attach(ifindex, dataplane_program_fd(dp), flags | XDP_FLAGS_REPLACE,
-				      &options);
-	err = open_shared(dp);
-	if (!err)
-		err = xdp_program__attach(dp->shared, ifindex, mode, 0);
-	if (!err)
-		err = xdp_program__detach(old, ifindex, mode, 0);
-	return err;
 }
 
 /* True if @program consists of the same instructions as ours. */
@@ -156,57 +157,90 @@ static bool same_version(const struct dataplane *dp, const struct xdp_program *p
 	return !memcmp(info.tag, xdp_program__tag(program), BPF_TAG_SIZE);
 }
 
+/* Alone on the interface: one program for the other, by the kernel's compare-and-swap. */
+static int replace_alone(struct dataplane *dp, uint32_t ifindex, const struct attached *on)
+{
+	bool generic = xdp_multiprog__attach_mode(on->all) == XDP_MODE_SKB;
+	uint32_t flags = generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	DECLARE_LIBBPF_OPTS(bpf_xdp_attach_opts, options,
+			    .old_prog_fd = xdp_program__fd(on->ours[0]));
+
+	return bpf_xdp_attach(ifindex, dataplane_program_fd(dp), flags | XDP_FLAGS_REPLACE,
+			      &options);
+}
+
+/*
+ * Leave this version and nothing else of ours, without a moment with none. Behind the
+ * dispatcher there is one with both: then the first decides, and what it passes is
+ * counted twice.
+ */
+static int replace(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode,
+		   struct attached *on)
+{
+	size_t old = 0;
+	bool there = false;
+	int err;
+
+	for (size_t i = 0; i < on->count; i++) {
+		if (!there && same_version(dp, on->ours[i]))
+			there = true;
+		else
+			on->ours[old++] = on->ours[i];
+	}
+	on->count = old;
+	if (there && !old)
+		return 0;
+	if (xdp_multiprog__is_legacy(on->all))
+		return replace_alone(dp, ifindex, on);
+	err = there ? 0 : attach_new(dp, ifindex, mode);
+	return err ? err : detach_ours(ifindex, on);
+}
+
 int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode,
 		     struct dataplane_error *error)
 {
-	struct xdp_multiprog *multiprog;
-	struct xdp_program *program;
 	char ifname[IF_NAMESIZE] = "?";
+	struct attached on;
 	int err;
 
 	if_indextoname(ifindex, ifname);
-	err = attach_find(ifindex, dp->rings_id, &multiprog, &program);
-	if (!err && xdp_multiprog__attach_mode(multiprog) != libxdp_mode(mode)) {
+	err = find_ours(ifindex, dp->rings_id, &on);
+	if (!err && xdp_multiprog__attach_mode(on.all) != libxdp_mode(mode)) {
 		/* The kernel has no step from one mode to the other: there is a gap. */
-		err = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(multiprog),
-					  0);
+		err = detach_ours(ifindex, &on);
 		if (!err)
 			err = attach_new(dp, ifindex, mode);
-	} else if (!err && !same_version(dp, program)) {
-		err = replace(dp, ifindex, multiprog, program);
+	} else if (!err) {
+		err = replace(dp, ifindex, mode, &on);
 	} else if (err == -ENOENT) {
 		err = attach_new(dp, ifindex, mode);
 	}
-	xdp_multiprog__close(multiprog);
+	xdp_multiprog__close(on.all);
 	return err ? explain_attach(error, err, ifname, mode) : 0;
 }
 
 int dataplane_attachment(struct dataplane *dp, uint32_t ifindex, struct dataplane_attachment *out)
 {
-	struct xdp_multiprog *multiprog;
-	struct xdp_program *program;
-	int err = attach_find(ifindex, dp->rings_id, &multiprog, &program);
+	struct attached on;
+	int err = find_ours(ifindex, dp->rings_id, &on);
 
 	if (!err) {
-		out->mode = xdp_multiprog__attach_mode(multiprog) == XDP_MODE_SKB
-				    ? DATAPLANE_GENERIC
-				    : DATAPLANE_NATIVE;
-		out->shared = !xdp_multiprog__is_legacy(multiprog);
+		out->mode = xdp_multiprog__attach_mode(on.all) == XDP_MODE_SKB ? DATAPLANE_GENERIC
+									       : DATAPLANE_NATIVE;
+		out->shared = !xdp_multiprog__is_legacy(on.all);
 	}
-	xdp_multiprog__close(multiprog);
+	xdp_multiprog__close(on.all);
 	return err;
 }
 
 static int detach(uint32_t ifindex, uint32_t rings_id)
 {
-	struct xdp_multiprog *multiprog;
-	struct xdp_program *program;
-	int err = attach_find(ifindex, rings_id, &multiprog, &program);
+	struct attached on;
+	int err = find_ours(ifindex, rings_id, &on);
 
 	if (!err)
-		err = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(multiprog),
-					  0);
-	xdp_multiprog__close(multiprog);
+		err = detach_ours(ifindex, &on);
+	xdp_multiprog__close(on.all);
 	return err;
 }
 

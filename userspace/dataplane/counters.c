@@ -37,16 +37,15 @@ int dataplane_count_backend(struct dataplane *dp, uint32_t backend, struct count
 	return read_counter(dp, bpf_map__fd(dp->skeleton->maps.backend_count), backend, counter);
 }
 
-int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t *packets)
+static int read_packets(struct dataplane *dp, int fd, uint32_t key, uint64_t *packets)
 {
 	uint64_t *each = calloc((size_t)dp->cpus, sizeof(*each));
-	uint32_t key = verdict;
 	uint64_t sum = 0;
 	int err = 0;
 
 	if (!each)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(dp->skeleton->maps.verdicts), &key, each))
+	if (bpf_map_lookup_elem(fd, &key, each))
 		err = -errno;
 	for (int cpu = 0; cpu < dp->cpus; cpu++)
 		sum += each[cpu];
@@ -54,6 +53,35 @@ int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t
 	if (!err)
 		*packets = sum;
 	return err;
+}
+
+int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t *packets)
+{
+	return read_packets(dp, bpf_map__fd(dp->skeleton->maps.verdicts), verdict, packets);
+}
+
+int dataplane_count_flows(struct dataplane *dp, enum flow_count what, uint64_t *packets)
+{
+	return read_packets(dp, bpf_map__fd(dp->skeleton->maps.flow_counts), what, packets);
+}
+
+struct flow_count_words {
+	const char *name;
+	const char *text;
+};
+
+#define FLOW_COUNT_WORDS(name, text) {#name, text},
+static const struct flow_count_words flow_count_words[] = {FLOW_COUNTS(FLOW_COUNT_WORDS)};
+#undef FLOW_COUNT_WORDS
+
+const char *flow_count_name(enum flow_count what)
+{
+	return flow_count_words[what].name;
+}
+
+const char *flow_count_text(enum flow_count what)
+{
+	return flow_count_words[what].text;
 }
 
 struct verdict_words {

@@ -47,7 +47,8 @@ struct dataplane_attachment {
 /**
  * struct dataplane_match - what the live maps say about a flow
  * @pool: id of the VIP's pool
- * @slot, @position, @backend: valid if @len is not 0
+ * @slot, @position, @backend (the owner): valid if @len is not 0
+ * @moving: the arc moves; @previous is its previous owner, or BACKEND_NONE
  * @len: positions in the live ring
  */
 struct dataplane_match {
@@ -58,6 +59,8 @@ struct dataplane_match {
 	uint32_t slot;
 	uint64_t position;
 	uint32_t backend;
+	bool moving;
+	uint16_t previous;
 };
 
 /**
@@ -72,6 +75,22 @@ struct dataplane_match {
  * another layout; -errno. On error *@out is left as it was.
  */
 int dataplane_open(struct dataplane **out, const char *pin_dir, struct dataplane_error *error);
+
+/**
+ * struct dataplane_sizes - entries of the flow tables
+ *
+ * Only for tables that are created; what is pinned keeps its size.
+ */
+struct dataplane_sizes {
+	uint32_t established;
+	uint32_t remembered;
+	uint32_t embryonic;
+	uint32_t other;
+};
+
+/** dataplane_open_sized() - dataplane_open() with flow tables of other sizes */
+int dataplane_open_sized(struct dataplane **out, const char *pin_dir,
+			 const struct dataplane_sizes *sizes, struct dataplane_error *error);
 
 /** dataplane_close() - let go; all that is live goes on working. NULL is allowed. */
 void dataplane_close(struct dataplane *dp);
@@ -111,13 +130,40 @@ int dataplane_remove(const char *pin_dir, void (*removed)(void *context, const c
 		     void *context, struct dataplane_error *error);
 
 /**
- * dataplane_prepare_ring() - load a ring into a map of its own that nobody uses yet
- * @ring: XXH64 over the whole circle, or empty
- * @backends: backends[i] is the id of ring->members[i]
- * @fd: receives the map; dataplane_publish_ring() or close() it
+ * struct dataplane_move - what moves in one slot's arc
+ * @asks: false: the arc is settled and the rest does not count
+ * @previous: backend id, or BACKEND_NONE
+ * @tcp_until_ms, @other_until_ms: CLOCK_MONOTONIC; 0: learning is over
  */
-int dataplane_prepare_ring(struct dataplane *dp, const struct ring *ring, const uint32_t *backends,
-			   int *fd);
+struct dataplane_move {
+	bool asks;
+	uint16_t previous;
+	int64_t tcp_until_ms;
+	int64_t other_until_ms;
+};
+
+/**
+ * struct dataplane_ring - a ring as packets see it
+ * @seed: of positions and flow hashes
+ * @positions: @len of them, ascending
+ * @owners: backend ids, or BACKEND_NONE
+ * @moves: @len of them, or NULL if nothing moves
+ */
+struct dataplane_ring {
+	uint64_t seed;
+	size_t len;
+	uint64_t *positions;
+	uint16_t *owners;
+	struct dataplane_move *moves;
+};
+
+/**
+ * dataplane_prepare_ring() - load a ring into a map of its own that nobody uses yet
+ * @fd: receives the map; dataplane_publish_ring() or close() it
+ *
+ * Return: 0; -ENOSPC for too many different learning times; -errno.
+ */
+int dataplane_prepare_ring(struct dataplane *dp, const struct dataplane_ring *ring, int *fd);
 
 /**
  * dataplane_publish_ring() - make a prepared ring live with one swap; closes @fd
@@ -127,9 +173,19 @@ int dataplane_prepare_ring(struct dataplane *dp, const struct ring *ring, const 
  */
 int dataplane_publish_ring(struct dataplane *dp, uint32_t pool, int fd);
 
-/** dataplane_ring_is_live() - true if exactly this ring, with these ids, is live in @pool */
-bool dataplane_ring_is_live(struct dataplane *dp, uint32_t pool, const struct ring *ring,
-			    const uint32_t *backends);
+/**
+ * dataplane_read_ring() - copy the ring that is live in @pool
+ * @ring: dataplane_ring_release() it
+ *
+ * Return: 0; -ENODATA if there is none; -EBADMSG if it is damaged; -errno.
+ */
+int dataplane_read_ring(struct dataplane *dp, uint32_t pool, struct dataplane_ring *ring);
+
+/** dataplane_ring_equal() - true if packets cannot tell the two apart, nor their clocks */
+bool dataplane_ring_equal(const struct dataplane_ring *a, const struct dataplane_ring *b);
+
+/** dataplane_ring_release() - free what is inside; the struct is empty afterwards */
+void dataplane_ring_release(struct dataplane_ring *ring);
 
 /** dataplane_remove_ring() - packets for @pool are dropped from now on. 0 if there is none. */
 int dataplane_remove_ring(struct dataplane *dp, uint32_t pool);
@@ -163,11 +219,61 @@ int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backen
 void dataplane_remove_backend(struct dataplane *dp, uint32_t id);
 const struct backend *dataplane_get_backend(const struct dataplane *dp, uint32_t id);
 
+/**
+ * dataplane_set_takes() - which flows a backend takes: BACKEND_TAKES_*
+ *
+ * One that takes no old flows any more is another incarnation when it does again, so
+ * what was remembered of it is void.
+ */
+void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes);
+
 /** dataplane_set_nexthop() - change where frames for a live backend go, in one step */
 void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop);
 
 /** dataplane_allow_egress() - let packets leave by @ifindex that came in elsewhere */
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex);
+
+/** dataplane_set_flow_times() - for how long flows in moving arcs are remembered */
+int dataplane_set_flow_times(struct dataplane *dp, const struct flow_times *times);
+
+/* One remembered flow that still counts; @hash is its hash. Set *@forget to delete it. */
+struct dataplane_flow {
+	bool *forget;
+	struct flow flow;
+	uint32_t backend;
+	uint32_t pool;
+	uint64_t hash;
+	bool embryonic;
+};
+
+/**
+ * dataplane_each_flow() - visit the remembered flows, and delete those that do not count
+ * @seed: of their hashes
+ *
+ * An entry counts until it expires, while its backend is the same incarnation and takes
+ * old flows. Costs a system call for each few thousand entries.
+ *
+ * Return: number of flows visited; -errno.
+ */
+int64_t dataplane_each_flow(struct dataplane *dp, uint64_t seed,
+			    void (*visit)(void *context, const struct dataplane_flow *flow),
+			    void *context);
+
+/** dataplane_forget_flows() - empty all flow tables. Return: entries deleted, or -errno. */
+int64_t dataplane_forget_flows(struct dataplane *dp);
+
+/**
+ * struct dataplane_table - a flow table, for people
+ * @bytes: memory that it holds, as the kernel says
+ */
+struct dataplane_table {
+	const char *name;
+	uint32_t max_entries;
+	uint64_t bytes;
+};
+
+/** dataplane_tables() - the flow tables. Return: how many, at most @max. */
+size_t dataplane_tables(struct dataplane *dp, struct dataplane_table *tables, size_t max);
 
 /* Labels: the names behind ids, kept for the next start. */
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
@@ -180,6 +286,7 @@ int dataplane_prune_labels(struct dataplane *dp, dataplane_keep *keep, void *con
 int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t *packets);
 int dataplane_count_vip(struct dataplane *dp, uint32_t vip, struct counter *counter);
 int dataplane_count_backend(struct dataplane *dp, uint32_t backend, struct counter *counter);
+int dataplane_count_flows(struct dataplane *dp, enum flow_count what, uint64_t *packets);
 int dataplane_reset_vip(struct dataplane *dp, uint32_t vip);
 
 /**
@@ -188,6 +295,10 @@ int dataplane_reset_vip(struct dataplane *dp, uint32_t vip);
  * Return: 0; -ENOENT if no VIP matches; -ENODATA if the pool has no ring; -errno.
  */
 int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match);
+
+/** flow_count_name() - "HIT"; flow_count_text() - one line */
+const char *flow_count_name(enum flow_count what);
+const char *flow_count_text(enum flow_count what);
 
 /** verdict_name(), verdict_action(), verdict_text() - "DROP_TTL", "DROP", one line */
 const char *verdict_name(enum verdict verdict);

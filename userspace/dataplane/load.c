@@ -39,6 +39,46 @@ static int check_layout(const char *pin_dir, bool *fresh, struct dataplane_error
 			      pin_dir, version, RINGLB_ABI_VERSION);
 }
 
+/* A pinned table keeps its size, or libbpf would refuse to reuse it. */
+static int set_size(struct dataplane *dp, struct bpf_map *map, uint32_t entries)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+	char path[PIN_PATH_LEN];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dp->pin_dir, bpf_map__name(map));
+	fd = bpf_obj_get(path);
+	if (fd >= 0) {
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len))
+			entries = info.max_entries;
+		close(fd);
+	}
+	return bpf_map__set_max_entries(map, entries);
+}
+
+/* All objects that share the pinned tables must know their sizes. */
+int load_set_sizes(struct dataplane *dp, struct bpf_object *object)
+{
+	const struct {
+		const char *name;
+		uint32_t entries;
+	} tables[] = {
+		{"flows", dp->sizes.established},
+		{"old_flows", dp->sizes.remembered},
+		{"embryos", dp->sizes.embryonic},
+		{"other_flows", dp->sizes.other},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !err; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, tables[i].name);
+
+		err = map ? set_size(dp, map, tables[i].entries) : -ENOENT;
+	}
+	return err;
+}
+
 static int load_skeleton(struct dataplane *dp, struct dataplane_error *error)
 {
 	int err;
@@ -49,6 +89,8 @@ static int load_skeleton(struct dataplane *dp, struct dataplane_error *error)
 		return dataplane_fail(error, err, "cannot open the BPF object: %s", strerror(-err));
 	}
 	err = pins_assign(dp->skeleton->obj, dp->pin_dir);
+	if (!err)
+		err = load_set_sizes(dp, dp->skeleton->obj);
 	if (!err)
 		err = ringlb_bpf__load(dp->skeleton);
 	if (!err)
@@ -117,6 +159,19 @@ static int prepare_pins(struct dataplane *dp, bool *fresh, struct dataplane_erro
 
 int dataplane_open(struct dataplane **out, const char *pin_dir, struct dataplane_error *error)
 {
+	const struct dataplane_sizes sizes = {
+		.established = FLOWS_MAX_DEFAULT,
+		.remembered = FLOWS_MAX_DEFAULT,
+		.embryonic = EMBRYOS_MAX_DEFAULT,
+		.other = FLOWS_MAX_DEFAULT,
+	};
+
+	return dataplane_open_sized(out, pin_dir, &sizes, error);
+}
+
+int dataplane_open_sized(struct dataplane **out, const char *pin_dir,
+			 const struct dataplane_sizes *sizes, struct dataplane_error *error)
+{
 	struct dataplane *dp = calloc(1, sizeof(*dp));
 	bool fresh = false;
 	int err;
@@ -124,6 +179,7 @@ int dataplane_open(struct dataplane **out, const char *pin_dir, struct dataplane
 	if (!dp)
 		return dataplane_fail(error, -ENOMEM, "out of memory");
 	dp->lock_fd = -1;
+	dp->sizes = *sizes;
 	dp->cpus = libbpf_num_possible_cpus();
 	snprintf(dp->pin_dir, sizeof(dp->pin_dir), "%s", pin_dir);
 	err = prepare_pins(dp, &fresh, error);

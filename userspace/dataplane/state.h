@@ -23,6 +23,7 @@ struct dataplane {
 	char pin_dir[256];
 	int lock_fd;
 	int cpus;
+	struct dataplane_sizes sizes;
 	struct ringlb_bpf *skeleton;
 	struct bpf_object *shared_object;
 	struct xdp_program *shared;
@@ -32,6 +33,9 @@ struct dataplane {
 
 int dataplane_fail(struct dataplane_error *error, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Give the flow tables of @object their sizes, before it is loaded. */
+int load_set_sizes(struct dataplane *dp, struct bpf_object *object);
 
 /* Hold @pin_dir for this process. Return: a descriptor, -EBUSY, -errno. */
 int pins_lock(const char *pin_dir, struct dataplane_error *error);
@@ -44,13 +48,5 @@ int pins_map_id(const char *pin_dir, const char *name, uint32_t *id);
 
 /* Unlink all pins and the directory. Return: number of pins, -errno. */
 int pins_remove(const char *pin_dir);
-
-/*
- * Find the program on @ifindex that uses the map @rings_id. Return: 0 with a
- * @multiprog to close and a @program inside it; -ENOENT if there is none (and
- * *@multiprog is NULL or to be closed all the same).
- */
-int attach_find(uint32_t ifindex, uint32_t rings_id, struct xdp_multiprog **multiprog,
-		struct xdp_program **program);
 
 #endif

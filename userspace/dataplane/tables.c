@@ -168,6 +168,7 @@ static bool same_backend(const struct backend *a, const struct backend *b)
 int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend)
 {
 	struct backend *live;
+	uint32_t incarnation;
 	int err;
 
 	if (id >= BACKENDS_MAX)
@@ -178,7 +179,10 @@ int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backen
 	err = counter_reset(dp, bpf_map__fd(dp->skeleton->maps.backend_count), id);
 	if (err)
 		return err;
+	incarnation = live->incarnation + 1;
 	memset(live, 0, sizeof(*live));
+	live->incarnation = incarnation;
+	live->takes = BACKEND_TAKES_OLD | BACKEND_TAKES_NEW;
 	memcpy(live->address, backend->address, sizeof(live->address));
 	live->port = backend->port;
 	live->family = backend->family;
@@ -196,6 +200,26 @@ void dataplane_remove_backend(struct dataplane *dp, uint32_t id)
 const struct backend *dataplane_get_backend(const struct dataplane *dp, uint32_t id)
 {
 	return id < BACKENDS_MAX ? &dp->backends[id] : NULL;
+}
+
+void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes)
+{
+	struct backend *live = &dp->backends[id];
+
+	if (live->takes == takes)
+		return;
+	if (!(live->takes & BACKEND_TAKES_OLD) && (takes & BACKEND_TAKES_OLD))
+		live->incarnation++;
+	__atomic_store_n(&live->takes, takes, __ATOMIC_RELEASE);
+}
+
+int dataplane_set_flow_times(struct dataplane *dp, const struct flow_times *times)
+{
+	uint32_t key = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(dp->skeleton->maps.flow_times), &key, times, BPF_ANY)
+		       ? -errno
+		       : 0;
 }
 
 void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop)
