@@ -97,10 +97,10 @@ import json, os, socket, sys, threading
 base = sys.argv[1]
 web1 = {"pool": "web", "name": "web1", "address": "10.0.0.1:8080", "weight": "1",
         "share": 1 / 3, "state": "up", "interface": "eth1", "mac": "02:00:00:00:00:01",
-        "packets": 123456, "bytes": 98765432}
+        "flows": 17, "packets": 123456, "bytes": 98765432}
 web22 = {"pool": "web", "name": "web22", "address": "10.0.0.2", "weight": "0.5",
          "share": 0.0588235, "state": "resolving", "interface": None, "mac": None,
-         "packets": 0, "bytes": 0}
+         "flows": 0, "packets": 0, "bytes": 0}
 vip = {"vip": "192.0.2.10:80/tcp", "address": "192.0.2.10", "protocol": "tcp", "port": 80,
        "pool": "web", "packets": 5, "bytes": 3000}
 vip6 = {"vip": "[2001:db8::1]:443/udp", "address": "2001:db8::1", "protocol": "udp",
@@ -118,7 +118,10 @@ answers = {
                                "attach": "dispatcher"},
                               {"name": "veth-long", "ifindex": 117, "mode": "generic",
                                "attach": "single"}],
-               "pools": [pool], "vips": 2, "backends": 2},
+               "pools": [{**pool, "moving": {"arcs": 198, "share": 0.25, "flows": 17,
+                                             "learning_tcp_s": 3541, "learning_other_s": 0}}],
+               "tables": [{"name": "established", "size": 262144, "bytes": 22544384}],
+               "vips": 2, "backends": 2},
     "vip.list": [vip, vip6],
     "vip.add": vip,
     "vip.remove": vip,
@@ -127,6 +130,8 @@ answers = {
     "backend.add": {**web22, "moved": 0.0588235},
     "backend.remove": {"pool": "web", "name": "web22", "moved": 0.0588235},
     "backend.weight": {**web22, "moved": 0.25},
+    "backend.drain": {**web22, "state": "draining", "moved": 0.0588235},
+    "backend.undrain": {**web22, "state": "up", "moved": 0.25},
     "lookup": {"vip": "192.0.2.10:80/tcp", "pool": "web", "forward": "nat",
                "hash": "0x00000000deadbeef", "slot": 17, "position": "0x00000000deadbf00",
                "backend": "web1", "address": "10.0.0.1:8080", "state": "up",
@@ -256,7 +261,7 @@ usage "unknown command 'backends' (did you mean 'backend'?), see 'ringlb --help'
 usage "unknown command 'frobnicate', see 'ringlb --help'" frobnicate
 usage "unknown command '', see 'ringlb --help'" ''
 usage "unknown command 'lst' after 'vip' (did you mean 'list'?), see 'ringlb vip --help'" vip lst
-usage "'backend' must be followed by one of: list, add, remove, weight, see 'ringlb backend --help'" \
+usage "'backend' must be followed by one of: list, add, remove, drain, undrain, weight, see 'ringlb backend --help'" \
 	backend
 usage "unknown option '--jsn' (did you mean '--json'?), see 'ringlb --help'" --jsn status
 usage "unknown option '-x', see 'ringlb --help'" status -x
@@ -445,7 +450,13 @@ eth0           2  native   dispatcher
 veth-long    117  generic  single
 
 POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
-web   nat             2     1.5     200        300' "${online[@]}" status
+web   nat             2     1.5     200        300
+
+MOVING IN POOL  ARCS    SHARE  OLD FLOWS  LEARNING TCP  LEARNING OTHER
+web              198  25.00 %         17        3541 s             0 s
+
+FLOW TABLE   ENTRIES    MEMORY
+established   262144  21.5 MiB' "${online[@]}" status
 prints 'VIP                    POOL   PACKETS  BYTES
 192.0.2.10:80/tcp      web          5   3000
 [2001:db8::1]:443/udp  web   12345678      0' "${online[@]}" vip list
@@ -453,14 +464,22 @@ prints "added 192.0.2.10:80/tcp to pool 'web'" "${online[@]}" vip add 192.0.2.10
 prints 'removed 192.0.2.10:80/tcp' "${online[@]}" vip remove 192.0.2.10:80/tcp
 prints 'POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
 web   nat             2     1.5     200        300' "${online[@]}" pool list
-prints 'POOL  BACKEND  ADDRESS        WEIGHT    SHARE  STATE      INTERFACE  MAC                PACKETS     BYTES
-web   web1     10.0.0.1:8080       1  33.33 %  up         eth1       02:00:00:00:00:01   123456  98765432
-web   web22    10.0.0.2          0.5   5.88 %  resolving  -          -                        0         0' \
+prints 'POOL  BACKEND  ADDRESS        WEIGHT    SHARE  STATE      FLOWS  INTERFACE  MAC                PACKETS     BYTES
+web   web1     10.0.0.1:8080       1  33.33 %  up            17  eth1       02:00:00:00:00:01   123456  98765432
+web   web22    10.0.0.2          0.5   5.88 %  resolving      0  -          -                        0         0' \
 	"${online[@]}" backend list
 prints "added backend 'web22' to pool 'web' with weight 0.5, moved 5.88 % of the hash space" \
 	"${online[@]}" backend add web22 10.0.0.2
-prints "removed backend 'web22' from pool 'web', moved 5.88 % of the hash space" \
+prints "draining backend 'web22' of pool 'web', moved 5.88 % of the hash space" \
 	"${online[@]}" backend remove web22
+prints "draining backend 'web22' of pool 'web', moved 5.88 % of the hash space" \
+	"${online[@]}" backend remove web22 --timeout 10m
+prints "removed backend 'web22' from pool 'web', moved 5.88 % of the hash space" \
+	"${online[@]}" backend remove web22 --now
+prints "backend 'web22' of pool 'web' is draining, moved 5.88 % of the hash space" \
+	"${online[@]}" backend drain web22
+prints "backend 'web22' of pool 'web' is up, moved 25.00 % of the hash space" \
+	"${online[@]}" backend undrain web22
 prints "backend 'web22' of pool 'web' has weight 0.5, moved 25.00 % of the hash space" \
 	"${online[@]}" backend weight web22 0.5
 prints 'vip        192.0.2.10:80/tcp

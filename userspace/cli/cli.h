@@ -26,7 +26,9 @@ struct cli_options {
 	const char *pool; /* NULL if not given, as the next two */
 	const char *weight;
 	const char *config;
+	const char *timeout;
 	bool all;
+	bool now;
 	bool json;
 	bool help;
 	bool version;
@@ -39,6 +41,8 @@ enum cli_option_bit {
 	CLI_CONFIG = 1 << 2,
 	CLI_ALL = 1 << 3,
 	CLI_PIN_DIR = 1 << 4,
+	CLI_TIMEOUT = 1 << 5,
+	CLI_NOW = 1 << 6,
 };
 
 /**

@@ -22,11 +22,21 @@ static int print_added(const struct cli_options *options, const json_t *result)
 	return CLI_DONE;
 }
 
+/* Removed at once the answer is a name, otherwise the backend that is still there. */
 static int print_removed(const struct cli_options *options, const json_t *result)
 {
-	(void)options;
-	printf("removed backend '%s' from pool '%s'", answer_text(result, "name"),
+	printf("%s backend '%s' %s pool '%s'", options->now ? "removed" : "draining",
+	       answer_text(result, "name"), options->now ? "from" : "of",
 	       answer_text(result, "pool"));
+	print_moved(result);
+	return CLI_DONE;
+}
+
+static int print_drain(const struct cli_options *options, const json_t *result)
+{
+	(void)options;
+	printf("backend '%s' of pool '%s' is %s", answer_text(result, "name"),
+	       answer_text(result, "pool"), answer_text(result, "state"));
 	print_moved(result);
 	return CLI_DONE;
 }
@@ -68,11 +78,36 @@ static int run_remove(const struct cli_options *options, char *const *operands)
 {
 	json_t *request;
 
+	if (!value_is_name("name", operands[0]) || !value_is_name("pool", options->pool) ||
+	    !value_is_duration("timeout", options->timeout))
+		return CLI_USAGE;
+	request = json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "command", "backend.remove", "name",
+			    operands[0], "pool", options->pool, "timeout", options->timeout, "now",
+			    options->now ? "yes" : NULL);
+	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_removed);
+}
+
+static int run_drain(const struct cli_options *options, char *const *operands)
+{
+	json_t *request;
+
+	if (!value_is_name("name", operands[0]) || !value_is_name("pool", options->pool) ||
+	    !value_is_duration("timeout", options->timeout))
+		return CLI_USAGE;
+	request = json_pack("{s:s, s:s, s:s*, s:s*}", "command", "backend.drain", "name",
+			    operands[0], "pool", options->pool, "timeout", options->timeout);
+	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_drain);
+}
+
+static int run_undrain(const struct cli_options *options, char *const *operands)
+{
+	json_t *request;
+
 	if (!value_is_name("name", operands[0]) || !value_is_name("pool", options->pool))
 		return CLI_USAGE;
-	request = json_pack("{s:s, s:s, s:s*}", "command", "backend.remove", "name", operands[0],
+	request = json_pack("{s:s, s:s, s:s*}", "command", "backend.undrain", "name", operands[0],
 			    "pool", options->pool);
-	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_removed);
+	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_drain);
 }
 
 static int run_weight(const struct cli_options *options, char *const *operands)
@@ -122,14 +157,43 @@ const struct cli_command cmd_backend_remove = {
 	.group = "backend",
 	.name = "remove",
 	.operands = {"NAME"},
-	.options = CLI_POOL,
-	.summary = "take a backend out of a pool",
-	.about =
-		"Removes a backend, live at once: its flows go to other backends, all others stay\n"
-		"where they are. Without --pool the only pool that has such a backend is meant.",
+	.options = CLI_POOL | CLI_TIMEOUT | CLI_NOW,
+	.summary = "drain a backend, then take it out of its pool",
+	.about = "Gives the backend no new flows and removes it when its old ones are gone, or\n"
+		 "after --timeout. With --now it is removed at once and its flows go to other\n"
+		 "backends, which do not know them. Without --pool the only pool that has such a\n"
+		 "backend is meant.",
 	.examples = "  ringlb backend remove web4\n"
-		    "  ringlb backend remove web4 --pool web",
+		    "  ringlb backend remove web4 --pool web --timeout 10m\n"
+		    "  ringlb backend remove web4 --now",
 	.run = run_remove,
+};
+
+const struct cli_command cmd_backend_drain = {
+	.group = "backend",
+	.name = "drain",
+	.operands = {"NAME"},
+	.options = CLI_POOL | CLI_TIMEOUT,
+	.summary = "give a backend no new flows, keep its old ones",
+	.about = "The backend's arcs move to the others; flows that it has stay with it until\n"
+		 "they end or --timeout is over. It stays listed, first as draining, then as\n"
+		 "drained: 'ringlb backend undrain' brings it back.",
+	.examples = "  ringlb backend drain web1\n"
+		    "  ringlb backend drain web1 --timeout 10m",
+	.run = run_drain,
+};
+
+const struct cli_command cmd_backend_undrain = {
+	.group = "backend",
+	.name = "undrain",
+	.operands = {"NAME"},
+	.options = CLI_POOL,
+	.summary = "give a draining or drained backend its arcs back",
+	.about = "Ends a drain, also that of 'ringlb backend remove', whether it is over or not.\n"
+		 "Flows that went to other backends meanwhile stay there.",
+	.examples = "  ringlb backend undrain web1\n"
+		    "  ringlb backend undrain web1 --pool web",
+	.run = run_undrain,
 };
 
 const struct cli_command cmd_backend_weight = {

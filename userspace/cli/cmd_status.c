@@ -43,7 +43,13 @@ static int print_status(const struct cli_options *options, const json_t *result)
 	if (status)
 		return status;
 	putchar('\n');
-	return print_pools(json_object_get(result, "pools"));
+	status = print_pools(json_object_get(result, "pools"));
+	if (!status)
+		status = print_moving(json_object_get(result, "pools"));
+	if (status)
+		return status;
+	putchar('\n');
+	return print_tables(json_object_get(result, "tables"));
 }
 
 static int run_status(const struct cli_options *options, char *const *operands)

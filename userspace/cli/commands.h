@@ -9,7 +9,7 @@ extern const struct cli_command cmd_status;
 extern const struct cli_command cmd_vip_list, cmd_vip_add, cmd_vip_remove;
 extern const struct cli_command cmd_pool_list;
 extern const struct cli_command cmd_backend_list, cmd_backend_add, cmd_backend_remove,
-	cmd_backend_weight;
+	cmd_backend_weight, cmd_backend_drain, cmd_backend_undrain;
 extern const struct cli_command cmd_lookup;
 extern const struct cli_command cmd_stats;
 extern const struct cli_command cmd_reload, cmd_save, cmd_down;

@@ -71,6 +71,61 @@ int print_pools(const json_t *pools)
 	return finish(&table);
 }
 
+/* Nothing is printed while nothing moves. */
+int print_moving(const json_t *pools)
+{
+	static const struct table_column columns[] = {
+		{"MOVING IN POOL", TABLE_LEFT}, {"ARCS", TABLE_RIGHT},
+		{"SHARE", TABLE_RIGHT},		{"OLD FLOWS", TABLE_RIGHT},
+		{"LEARNING TCP", TABLE_RIGHT},	{"LEARNING OTHER", TABLE_RIGHT},
+	};
+	struct table table;
+	bool any = false;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(pools); i++) {
+		const json_t *pool = json_array_get(pools, i);
+		const json_t *moving = json_object_get(pool, "moving");
+
+		if (!json_is_object(moving))
+			continue;
+		any = true;
+		text(&table, pool, "name");
+		integer(&table, moving, "arcs");
+		table_cell(&table, "%.2f %%", answer_percent(moving, "share"));
+		integer(&table, moving, "flows");
+		table_cell(&table, "%" JSON_INTEGER_FORMAT " s",
+			   answer_integer(moving, "learning_tcp_s"));
+		table_cell(&table, "%" JSON_INTEGER_FORMAT " s",
+			   answer_integer(moving, "learning_other_s"));
+	}
+	/* An empty table holds nothing that would have to be released. */
+	if (!any)
+		return CLI_DONE;
+	putchar('\n');
+	return finish(&table);
+}
+
+int print_tables(const json_t *tables)
+{
+	static const struct table_column columns[] = {
+		{"FLOW TABLE", TABLE_LEFT},
+		{"ENTRIES", TABLE_RIGHT},
+		{"MEMORY", TABLE_RIGHT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(tables); i++) {
+		const json_t *one = json_array_get(tables, i);
+
+		text(&table, one, "name");
+		integer(&table, one, "size");
+		table_cell(&table, "%.1f MiB", (double)answer_integer(one, "bytes") / (1 << 20));
+	}
+	return finish(&table);
+}
+
 int print_vips(const json_t *vips)
 {
 	static const struct table_column columns[] = {
@@ -96,10 +151,10 @@ int print_vips(const json_t *vips)
 int print_backends(const json_t *backends)
 {
 	static const struct table_column columns[] = {
-		{"POOL", TABLE_LEFT},	   {"BACKEND", TABLE_LEFT}, {"ADDRESS", TABLE_LEFT},
-		{"WEIGHT", TABLE_RIGHT},   {"SHARE", TABLE_RIGHT},  {"STATE", TABLE_LEFT},
-		{"INTERFACE", TABLE_LEFT}, {"MAC", TABLE_LEFT},	    {"PACKETS", TABLE_RIGHT},
-		{"BYTES", TABLE_RIGHT},
+		{"POOL", TABLE_LEFT},	  {"BACKEND", TABLE_LEFT},   {"ADDRESS", TABLE_LEFT},
+		{"WEIGHT", TABLE_RIGHT},  {"SHARE", TABLE_RIGHT},    {"STATE", TABLE_LEFT},
+		{"FLOWS", TABLE_RIGHT},	  {"INTERFACE", TABLE_LEFT}, {"MAC", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT}, {"BYTES", TABLE_RIGHT},
 	};
 	struct table table;
 
@@ -113,6 +168,7 @@ int print_backends(const json_t *backends)
 		text(&table, backend, "weight");
 		table_cell(&table, "%.2f %%", answer_percent(backend, "share"));
 		text(&table, backend, "state");
+		integer(&table, backend, "flows");
 		text(&table, backend, "interface");
 		text(&table, backend, "mac");
 		integer(&table, backend, "packets");

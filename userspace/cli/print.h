@@ -11,6 +11,8 @@
 
 int print_interfaces(const json_t *interfaces);
 int print_pools(const json_t *pools);
+int print_moving(const json_t *pools);
+int print_tables(const json_t *tables);
 int print_vips(const json_t *vips);
 int print_backends(const json_t *backends);
 

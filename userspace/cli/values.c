@@ -33,6 +33,14 @@ bool value_is_weight(const char *text)
 	return refuse("weight", must, text);
 }
 
+bool value_is_duration(const char *what, const char *text)
+{
+	uint32_t duration_ms;
+
+	return !text || !text_parse_duration_ms(text, &duration_ms) ||
+	       refuse(what, "must be a time such as 30s, 10m or 1h", text);
+}
+
 bool value_is_vip(const char *text)
 {
 	struct config_vip vip;

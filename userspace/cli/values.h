@@ -13,6 +13,7 @@
 /* @what is the word for it in the message: "pool", "name". NULL as text is an option not given. */
 bool value_is_name(const char *what, const char *text);
 bool value_is_weight(const char *text);
+bool value_is_duration(const char *what, const char *text);
 bool value_is_vip(const char *text);
 
 /* A backend's address, with or without a port. */
