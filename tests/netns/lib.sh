@@ -162,6 +162,7 @@ write_config() {
 	local all
 	all=$(seq 1 "$1")
 	config_interfaces
+	config_soon
 	echo 'pools:'
 	# shellcheck disable=SC2086 # numbers
 	{
@@ -181,6 +182,12 @@ write_config() {
 	config_vip $DR6 udp 7000 dr6
 	# With dr the families need not match.
 	config_vip $DR6 udp 7001 dr4
+}
+
+# Old flows are given up after a second, so that a change is over soon.
+config_soon() {
+	printf 'flows:\n  learn_tcp: 1s\n  learn_other: 1s\n  opening: 1s\n  closing: 1s\n'
+	printf '  idle_other: 1s\n'
 }
 
 # ---- the daemon ----
@@ -205,6 +212,12 @@ daemon_start() {
 		"$B/ringlbd" -c "$CONFIG" -s "$SOCKET" -S "$STATE"
 	DAEMON=$TOPOLOGY_PID
 	wait_for 10 daemon_is_ready
+}
+
+# Nothing moves and nobody drains any more: the ring is that of the configuration alone.
+settled() {
+	is "$(answer '[.pools[] | select(.moving)] | length' status)" 0 &&
+		is "$(answer '[.[] | select(.state == "draining")] | length' backend list)" 0
 }
 
 daemon_is_ready() { [ "$(answer .pid status 2>/dev/null)" = "$DAEMON" ]; }

@@ -5,10 +5,11 @@
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-lists() { ringlb --json backend list | jq 'map(del(.packets, .bytes))' && ringlb --json vip list | jq 'map(del(.packets, .bytes))'; }
+lists() { ringlb --json backend list | jq 'map(del(.packets, .bytes, .flows))' && ringlb --json vip list | jq 'map(del(.packets, .bytes))'; }
 same_lists() { diff <(lists) - <<<"$1"; }
 changed() { is "$(answer .changed status)" "$1"; }
 share() { answer ".[] | select(.name == \"$2\") | .share" backend list --pool "$1"; }
+gone() { is "$(answer ".[] | select(.name == \"$2\") | .name" backend list --pool "$1")" ""; }
 state_files() { find "$STATE" -type f 2>/dev/null | wc -l; }
 
 # moved_is_share POOL NAME ANSWER: all that moved went to the new backend
@@ -39,6 +40,8 @@ check 'that is 0' is "$(share nat4 b2)" 0
 check 'a backend is removed' ringlb backend remove b3 --pool dr4
 check 'a VIP is added' ringlb vip add 10.77.100.2:8080/tcp --pool dr4
 check 'a VIP is removed' ringlb vip remove "[$DR6]:7001/udp"
+check 'b3 drains and leaves by itself' wait_for 15 gone dr4 b3
+check 'all settles' wait_for 15 settled
 live=$(lists)
 check 'nat: flows follow the changes' agrees $NAT4 tcp 80
 check 'dr: flows follow the changes' agrees $DR4 tcp 8080
@@ -59,10 +62,10 @@ check 'saved and live give the same answers' \
 check 'reload of what was saved changes nothing' is "$(answer '.changes | length' reload)" 0
 check 'the lists are the same' same_lists "$live"
 
-check 'another live change' ringlb backend remove b4 --pool nat4
+check 'another live change' ringlb backend remove b4 --pool nat4 --now
 write_config 3 >"$CONFIG"
 check 'reload drops live changes' ringlb reload
-check 'what is live is the file' same_lists "$from_file"
+check 'what is live is the file, when all has drained' wait_for 15 same_lists "$from_file"
 check 'nothing differs' changed false
 check 'no state is kept' test "$(state_files)" -eq 0
 
@@ -74,8 +77,8 @@ check 'the edited file counts, not the changes to the old one' same_lists "$from
 
 # Mounted in lb's mount namespace only, and gone with it.
 full() {
-	topology_on_lb mount -t tmpfs -o size=4k tmpfs "$STATE" &&
-		topology_on_lb sh -c "dd if=/dev/zero of=$STATE/ballast bs=4k count=1 2>/dev/null"
+	topology_on_lb mount -t tmpfs -o size=16k tmpfs "$STATE" &&
+		topology_on_lb sh -c "dd if=/dev/zero of=$STATE/ballast bs=4k count=4 2>/dev/null"
 	daemon_end KILL
 	daemon_start
 }
@@ -87,6 +90,7 @@ check 'nothing changed' diff <(echo "$before") <(snapshot)
 check 'the disk is free again' topology_on_lb rm "$STATE/ballast"
 check 'then it is accepted' ringlb backend add b4 10.77.2.14:8080 --pool nat4
 check 'and dropped again' ringlb reload
+check 'when it has drained' wait_for 15 settled
 check 'the state directory is read-only' topology_on_lb mount -o remount,ro "$STATE"
 before=$(snapshot)
 check 'a change is refused' refuses 'cannot keep the change: .*Read-only' \
@@ -101,5 +105,6 @@ check 'an entry is deleted behind the daemon' \
 	topology_on_lb bpftool map delete pinned "$PINS/vips" key $vip_key
 check 'the VIP is dead' refused ask tcp $NAT4 80 23000 1
 check 'reload' ringlb reload
-check 'puts it back' agrees $NAT4 tcp 80
+check 'puts it back' wait_for 15 settled
+check 'as it was' agrees $NAT4 tcp 80
 finish
