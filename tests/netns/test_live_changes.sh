@@ -74,6 +74,7 @@ check 'kill -9' daemon_end KILL
 echo '# edited' >>"$CONFIG"
 check 'the daemon starts' daemon_start
 check 'the edited file counts, not the changes to the old one' same_lists "$from_file"
+check 'and the log says so' logged 'unsaved live changes are dropped'
 
 # Mounted in lb's mount namespace only, and gone with it.
 full() {

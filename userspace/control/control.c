@@ -86,9 +86,12 @@ static int keep_state(struct control *control, const struct config *next, bool c
 		err = state_write(control->options.state_dir, control->file_digest, next, &why);
 		if (err)
 			return control_fail(error, err, "cannot keep the change: %s", why.what);
+		/* Changes to an earlier file would come back with that file. */
+		state_drop(control->options.state_dir, &control->file_digest);
 		return 0;
 	}
-	err = state_drop(control->options.state_dir);
+	err = state_drop(control->options.state_dir, NULL);
+	control->dropped += err > 0;
 	return err < 0 ? control_fail(error, err, "cannot clear '%s': %s",
 				      control->options.state_dir, strerror(-err))
 		       : 0;
@@ -273,7 +276,7 @@ int control_save(struct control *control, struct control_error *error)
 	control->filed = filed;
 	control->changed = false;
 	/* What is left there belongs to a file that is no more; nobody will read it. */
-	state_drop(control->options.state_dir);
+	state_drop(control->options.state_dir, NULL);
 	return 0;
 }
 

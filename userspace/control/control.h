@@ -65,6 +65,7 @@ struct control {
 	uint64_t file_digest; /* of the configuration file as it was last read */
 	uint64_t generation;  /* of the running configuration; rises with each change */
 	bool stale;	      /* pools' down[] is not yet in the rings */
+	uint32_t dropped;     /* times that live changes were given up for a file */
 	bool changed;	      /* `running` differs from that file */
 	struct config running;
 	struct config filed;	    /* the configuration file as it was last read */

@@ -322,7 +322,10 @@ static int serve(struct daemon *daemon, const struct options *options)
 		return 1;
 	}
 	daemon->api.health = watch_health(daemon->watch);
-	say("ready: %zu interfaces, %zu pools, %zu vips; socket '%s'", running->n_interfaces,
+	if (daemon->api.control->dropped)
+		say("'%s' was edited since the last run: unsaved live changes are dropped",
+		    daemon->api.control->config_path);
+	say("ready: interfaces %zu, pools %zu, vips %zu; socket '%s'", running->n_interfaces,
 	    running->n_pools, running->n_vips, options->socket);
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);

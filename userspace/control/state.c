@@ -71,20 +71,25 @@ int state_write(const char *state_dir, uint64_t digest, const struct config *con
 	return config_write_file(config, path, error);
 }
 
-int state_drop(const char *state_dir)
+int state_drop(const char *state_dir, const uint64_t *keep)
 {
+	char kept[STATE_PATH_LEN] = "";
 	DIR *dir = opendir(state_dir);
 	struct dirent *entry;
 	int count = 0, err = 0;
 
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
+	if (keep)
+		state_path(kept, state_dir, *keep);
 	while ((entry = readdir(dir))) {
 		char path[STATE_PATH_LEN + NAME_MAX];
 
 		if (fnmatch(STATE_PATTERN, entry->d_name, 0))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", state_dir, entry->d_name);
+		if (!strcmp(path, kept))
+			continue;
 		if (unlink(path))
 			err = -errno;
 		else

@@ -23,7 +23,12 @@ int state_read(const char *state_dir, uint64_t digest, struct config *config,
 int state_write(const char *state_dir, uint64_t digest, const struct config *config,
 		struct config_error *error);
 
-/** state_drop() - forget all live changes. Return: number of files removed, or -errno. */
-int state_drop(const char *state_dir);
+/**
+ * state_drop() - forget live changes
+ * @keep: the digest of the file whose changes stay, or NULL for none
+ *
+ * Return: number of files removed, or -errno.
+ */
+int state_drop(const char *state_dir, const uint64_t *keep);
 
 #endif
