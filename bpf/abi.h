@@ -263,7 +263,7 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(DROP, BAD_UDP_LENGTH, "UDP length below 8 bytes or beyond the packet")                   \
 	X(DROP, TTL, "packet to a VIP with TTL or hop limit 1 or less")                            \
 	X(DROP, NO_RING, "the pool of this VIP has no ring")                                       \
-	X(DROP, NO_BACKEND, "the pool of this VIP has no backend with a weight above 0")           \
+	X(DROP, NO_BACKEND, "the pool of this VIP has no backend for new flows")                   \
 	X(DROP, BAD_RING, "the ring is damaged or names a backend that does not exist")            \
 	X(DROP, WRONG_FAMILY, "nat backend of another address family than the packet")             \
 	X(DROP, NO_NEXTHOP, "no route to the backend, or its MAC address is not known yet")        \

@@ -128,9 +128,12 @@ const struct cli_command cmd_backend_list = {
 	.options = CLI_POOL,
 	.summary = "the backends, their shares, states and counters",
 	.about = "Lists the backends of one pool or of all. SHARE is the part of the hash space\n"
-		 "that a backend owns. STATE is up, or why packets cannot reach it: no-weight,\n"
-		 "resolving (its MAC address is not known yet), no-route, local (this machine's\n"
-		 "own address) or not-ethernet.",
+		 "that a backend owns. STATE is up, or why it gets no new flows: down (its health\n"
+		 "check fails), panic (down like all others, and used all the same), draining,\n"
+		 "drained, no-weight, resolving (its MAC address is not known yet), no-route, "
+		 "local\n"
+		 "(this machine's own address) or not-ethernet. FLOWS are those remembered while\n"
+		 "arcs move.",
 	.examples = "  ringlb backend list\n"
 		    "  ringlb backend list --pool web --json | jq -r '.[] | select(.state != "
 		    "\"up\").name'",
@@ -177,7 +180,8 @@ const struct cli_command cmd_backend_drain = {
 	.summary = "give a backend no new flows, keep its old ones",
 	.about = "The backend's arcs move to the others; flows that it has stay with it until\n"
 		 "they end or --timeout is over. It stays listed, first as draining, then as\n"
-		 "drained: 'ringlb backend undrain' brings it back.",
+		 "drained: 'ringlb backend undrain' brings it back. A silent flow may still be\n"
+		 "there, so a drain takes at least flows.learn_tcp of the configuration (1h).",
 	.examples = "  ringlb backend drain web1\n"
 		    "  ringlb backend drain web1 --timeout 10m",
 	.run = run_drain,

@@ -12,6 +12,9 @@ static int print_stats(const struct cli_options *options, const json_t *result)
 	status = print_verdicts(json_object_get(result, "verdicts"), options->all);
 	if (status)
 		return status;
+	status = print_flow_counts(json_object_get(result, "flows"), options->all);
+	if (status)
+		return status;
 	putchar('\n');
 	status = print_vips(json_object_get(result, "vips"));
 	if (status)
@@ -31,10 +34,9 @@ const struct cli_command cmd_stats = {
 	.name = "stats",
 	.options = CLI_ALL,
 	.summary = "what became of the packets",
-	.about = "Shows how many packets met each verdict, and the counters of each VIP and each\n"
-		 "backend. Verdicts without a packet are left out unless --all is given; with "
-		 "--json\n"
-		 "all are there.",
+	.about = "Shows how many packets met each verdict, what happened to those in moving arcs,\n"
+		 "and the counters of each VIP and each backend. What no packet had is left out\n"
+		 "unless --all is given; with --json all is there.",
 	.examples = "  ringlb stats\n"
 		    "  ringlb stats --all\n"
 		    "  ringlb stats --json | jq '.verdicts[] | select(.action == \"DROP\")'",

@@ -199,6 +199,34 @@ int print_backend_counters(const json_t *backends)
 	return finish(&table);
 }
 
+/* Nothing is printed if no packet ever was in a moving arc, unless @all. */
+int print_flow_counts(const json_t *flows, bool all)
+{
+	static const struct table_column columns[] = {
+		{"IN MOVING ARCS", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT},
+		{"MEANING", TABLE_LEFT},
+	};
+	struct table table;
+	bool any = false;
+
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(flows); i++) {
+		const json_t *one = json_array_get(flows, i);
+
+		if (!all && !answer_integer(one, "packets"))
+			continue;
+		any = true;
+		text(&table, one, "name");
+		integer(&table, one, "packets");
+		text(&table, one, "text");
+	}
+	if (!any)
+		return CLI_DONE;
+	putchar('\n');
+	return finish(&table);
+}
+
 int print_verdicts(const json_t *verdicts, bool all)
 {
 	static const struct table_column columns[] = {
