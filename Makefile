@@ -122,7 +122,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)/etc/ringlb
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/sbin/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/ringlb
-	install -m 644 README.md docs/*.yaml $(DESTDIR)$(PREFIX)/share/doc/ringlb/
+	install -m 644 README.md docs/*.md docs/*.yaml $(DESTDIR)$(PREFIX)/share/doc/ringlb/
 
 clean:
 	rm -rf $(B)
