@@ -100,5 +100,22 @@ check 'nothing is left' nothing_there
 
 check 'directly after that it starts again, native' daemon_start
 check 'all backends are up' wait_for 5 all_up
+
+# Whatever is asked or changed, nothing stays open in the daemon.
+open_files() { find "/proc/$DAEMON/fd" -mindepth 1 | wc -l; }
+ask_and_change() {
+	local n
+	for n in 1 2 3 4 5 6 7 8; do
+		ringlb status && ringlb reload && ringlb backend weight b1 "0.$n" --pool nat4 || return 1
+	done >/dev/null
+}
+check 'a first round' ask_and_change
+before=$(open_files)
+check 'another round' ask_and_change
+check 'leaves no more files open' test "$(open_files)" -le "$before"
+check 'reload to the file' ringlb reload
+mkfifo "$TOPOLOGY_DIR/pipe"
+check 'a pipe is no configuration, and holds up nobody' \
+	refuses 'pipe:.*empty' timeout 5 "$B/ringlb" check "$TOPOLOGY_DIR/pipe"
 check 'nat' works $NAT4
 finish

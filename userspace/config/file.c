@@ -69,7 +69,8 @@ int config_read_file(struct config *config, const char *path, struct config_erro
 	char *text;
 	int fd, err;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Without waiting: a pipe that nobody writes to would hold up whoever reads it. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return file_error(error, "open", path, errno);
 	err = read_whole(fd, &text, &len_bytes);

@@ -196,13 +196,74 @@ static int replace(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode m
 	return err ? err : detach_ours(ifindex, on);
 }
 
+/*
+ * The XDP program that the kernel runs on @ifindex, libxdp's dispatcher perhaps, and how:
+ * XDP_ATTACHED_*. 0 if there is none.
+ */
+static uint32_t program_id(uint32_t ifindex, uint8_t *attached)
+{
+	DECLARE_LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	*attached = XDP_ATTACHED_NONE;
+	if (bpf_xdp_query((int)ifindex, 0, &query))
+		return 0;
+	*attached = query.attach_mode;
+	if (query.prog_id)
+		return query.prog_id;
+	return query.drv_prog_id ? query.drv_prog_id : query.skb_prog_id;
+}
+
+/*
+ * What is on @ifindex. libxdp is asked only if the kernel names another program than the
+ * last time: libxdp 1.3.1 leaves a descriptor open at each look.
+ *
+ * Return: 0; -ENOENT if there is nothing of ours; -errno.
+ */
+static int look(struct dataplane *dp, uint32_t ifindex, struct seen *out)
+{
+	struct seen *seen = &dp->seen[ifindex % SEEN_MAX];
+	uint8_t attached;
+	uint32_t prog_id = program_id(ifindex, &attached);
+	struct attached on;
+	int err;
+
+	if (!prog_id)
+		return -ENOENT;
+	if (seen->ifindex != ifindex || seen->prog_id != prog_id || seen->attached != attached) {
+		err = find_ours(ifindex, dp->rings_id, &on);
+		if (err && err != -ENOENT) {
+			xdp_multiprog__close(on.all);
+			return err;
+		}
+		*seen = (struct seen){
+			.ifindex = ifindex,
+			.prog_id = prog_id,
+			.attached = attached,
+			.ours = !err,
+		};
+		if (!err) {
+			seen->current = on.count == 1 && same_version(dp, on.ours[0]);
+			seen->how.shared = !xdp_multiprog__is_legacy(on.all);
+			seen->how.mode = xdp_multiprog__attach_mode(on.all) == XDP_MODE_SKB
+						 ? DATAPLANE_GENERIC
+						 : DATAPLANE_NATIVE;
+		}
+		xdp_multiprog__close(on.all);
+	}
+	*out = *seen;
+	return seen->ours ? 0 : -ENOENT;
+}
+
 int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode,
 		     struct dataplane_error *error)
 {
 	char ifname[IF_NAMESIZE] = "?";
 	struct attached on;
+	struct seen seen;
 	int err;
 
+	if (!look(dp, ifindex, &seen) && seen.current && seen.how.mode == mode)
+		return 0;
 	if_indextoname(ifindex, ifname);
 	err = find_ours(ifindex, dp->rings_id, &on);
 	if (!err && xdp_multiprog__attach_mode(on.all) != libxdp_mode(mode)) {
@@ -221,15 +282,11 @@ int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode
 
 int dataplane_attachment(struct dataplane *dp, uint32_t ifindex, struct dataplane_attachment *out)
 {
-	struct attached on;
-	int err = find_ours(ifindex, dp->rings_id, &on);
+	struct seen seen;
+	int err = look(dp, ifindex, &seen);
 
-	if (!err) {
-		out->mode = xdp_multiprog__attach_mode(on.all) == XDP_MODE_SKB ? DATAPLANE_GENERIC
-									       : DATAPLANE_NATIVE;
-		out->shared = !xdp_multiprog__is_legacy(on.all);
-	}
-	xdp_multiprog__close(on.all);
+	if (!err)
+		*out = seen.how;
 	return err;
 }
 
@@ -246,8 +303,11 @@ static int detach(uint32_t ifindex, uint32_t rings_id)
 
 int dataplane_detach(struct dataplane *dp, uint32_t ifindex, struct dataplane_error *error)
 {
-	int err = detach(ifindex, dp->rings_id);
+	struct seen seen;
+	int err = look(dp, ifindex, &seen);
 
+	if (!err)
+		err = detach(ifindex, dp->rings_id);
 	if (err && err != -ENOENT)
 		return dataplane_fail(error, err, "cannot detach: %s", strerror(-err));
 	return err;

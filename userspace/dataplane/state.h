@@ -12,6 +12,23 @@
 
 struct ringlb_bpf;
 
+#define SEEN_MAX 64
+
+/**
+ * struct seen - what libxdp said about an interface
+ * @prog_id, @attached: the program that the kernel named there then, and XDP_ATTACHED_*;
+ *	others void the rest
+ * @current: this version of ours is there, and no other of ours
+ */
+struct seen {
+	uint32_t ifindex;
+	uint32_t prog_id;
+	uint8_t attached;
+	bool ours;
+	bool current;
+	struct dataplane_attachment how;
+};
+
 /**
  * struct dataplane
  * @skeleton: maps and the program as type XDP, for verification and test runs
@@ -28,6 +45,7 @@ struct dataplane {
 	struct bpf_object *shared_object;
 	struct xdp_program *shared;
 	struct backend *backends;
+	struct seen seen[SEEN_MAX]; /* by ifindex, modulo its size */
 	uint32_t rings_id;
 };
 
