@@ -31,8 +31,8 @@ packets() { answer '[.vips[].packets] | @csv' stats; }
 continues() {
 	echo "before: $1; after: $(packets)"
 	paste -d' ' <(tr ',' '\n' <<<"$1") <(packets | tr ',' '\n') |
-		awk 'NF != 2 || $2 < $1 { exit 1 } $2 > $1 { more++ } 
-			END { exit more < n }' n="$(wc -l <<<"$STREAMS")"
+		awk -v n="$(wc -l <<<"$STREAMS")" 'NF != 2 || $2 < $1 { bad = 1 } $2 > $1 { more++ }
+			END { exit bad || more < n }'
 }
 
 no_request_failed() {
