@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Out of memory at every allocation in turn: -ENOMEM, the model as it was,
- * nothing leaked. This program brings its own malloc(), which fails on request
- * and counts what lives; it relies on glibc's names for the real one.
+ * nothing leaked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,63 +17,9 @@
 #include <unistd.h>
 
 #include "config/text.h"
+#include "tests/unit/failing_malloc.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void __libc_free(void *block);
-
-static long n_live;
-static long n_calls;
-static long failing_call; /* counted from 1; 0 for none */
-
-/* A sanitizer has a malloc() of its own, and the two do not mix. */
-#ifdef __SANITIZE_ADDRESS__
-#define CAN_FAIL false
-#else
-#define CAN_FAIL true
-
-static bool fails_now(void)
-{
-	n_calls++;
-	if (n_calls != failing_call)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	void *block = fails_now() ? NULL : __libc_malloc(size);
-
-	n_live += block != NULL;
-	return block;
-}
-
-void *calloc(size_t n, size_t size)
-{
-	void *block = fails_now() ? NULL : __libc_calloc(n, size);
-
-	n_live += block != NULL;
-	return block;
-}
-
-void *realloc(void *old, size_t size)
-{
-	void *block = fails_now() ? NULL : __libc_realloc(old, size);
-
-	n_live += block && !old;
-	return block;
-}
-
-void free(void *block)
-{
-	n_live -= block != NULL;
-	__libc_free(block);
-}
-#endif
 
 static const char yaml[] = "seed: 1\n"
 			   "interfaces: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, "
