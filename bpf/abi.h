@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 /* Changes with any layout below; a pinned map of another version is refused. */
-#define RINGLB_ABI_VERSION 2
+#define RINGLB_ABI_VERSION 3
 
 #define POOLS_MAX   512
 #define VIPS_MAX    4096
@@ -66,16 +66,32 @@ _Static_assert(sizeof(struct flow) == 40, "flow has no hidden padding");
 #define FLOW_KEY_LEN_IPV4 13
 #define FLOW_KEY_LEN_IPV6 37
 
-/* Value of map `vips`. `vip` indexes map `vip_counters`, `pool` indexes map `rings`. */
+/*
+ * Value of map `vips`. `vip` indexes map `vip_counters`, `pool` indexes map `rings`.
+ * All that a packet must know of its VIP and pool before the ring is here.
+ */
 struct vip {
 	__u32 vip;
-	__u32 pool;
+	__u16 pool;
+	__u16 mss; /* host byte order: largest MSS option a SYN may carry; 0: any */
+	__u8 hash; /* enum vip_hash */
+	__u8 flags;
+	__u8 pad[6];
 };
-_Static_assert(sizeof(struct vip) == 8, "vip value");
+_Static_assert(sizeof(struct vip) == 16, "vip value");
+
+/* What of a flow is hashed; what is left out counts as zero. */
+enum vip_hash {
+	VIP_HASH_FLOW = 0,	       /* all five */
+	VIP_HASH_SOURCE = 1,	       /* the source address and nothing else */
+	VIP_HASH_SOURCE_PORT_LESS = 2, /* all but the source port */
+};
 
 enum forward {
 	FORWARD_DR = 1,
 	FORWARD_NAT = 2,
+	FORWARD_IPIP = 3,
+	FORWARD_GUE = 4,
 };
 
 /* Where a frame leaves: `ifindex` 0 means that the next hop is not known. */
@@ -94,14 +110,19 @@ _Static_assert(sizeof(struct nexthop) == 16, "nexthop is read as two words");
  */
 struct backend {
 	__be32 address[4];
-	__be16 port; /* 0: the packet's own destination port is kept */
+	__be16 port; /* nat: 0 keeps the packet's own; gue: the outer destination port */
 	__u8 family;
 	__u8 forward; /* enum forward; 0: no such backend */
 	__u32 active; /* 0 or 1: which of `nexthops` counts */
 	struct nexthop nexthops[2];
 	__u32 incarnation; /* never the same twice for an id: remembered flows carry it */
-	__u32 takes;	   /* BACKEND_TAKES_* */
+	__u16 mtu;	   /* of the way to it: longest IP packet, in bytes; 0: not known */
+	__u8 takes;	   /* BACKEND_TAKES_* */
+	__u8 flags;	   /* BACKEND_UDP_CHECKSUM */
 };
+
+/* gue: the outer UDP checksum is computed on IPv4 too, where 0 would do. */
+#define BACKEND_UDP_CHECKSUM 1
 
 /* A backend that is alive keeps its flows; one that is draining takes no new ones. */
 #define BACKEND_TAKES_OLD 1
