@@ -80,7 +80,7 @@ struct vip {
 };
 _Static_assert(sizeof(struct vip) == 16, "vip value");
 
-/* What of a flow is hashed; what is left out counts as zero. */
+/* What of a flow is hashed; what is left out counts as zero. The key is as long as ever. */
 enum vip_hash {
 	VIP_HASH_FLOW = 0,	       /* all five */
 	VIP_HASH_SOURCE = 1,	       /* the source address and nothing else */
@@ -206,7 +206,7 @@ struct flow_entry {
 	__u32 expires_s;
 	__u16 pool;
 	__u8 closing; /* a FIN or RST was seen */
-	__u8 pad;
+	__u8 hash;    /* enum vip_hash of its VIP: in which arc the flow is */
 };
 _Static_assert(sizeof(struct flow_entry) == 16, "flow entry");
 

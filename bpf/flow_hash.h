@@ -106,4 +106,20 @@ static inline __attribute__((always_inline)) __u64 flow_hash(const struct flow *
 	return flow_hash_ipv6(flow, seed);
 }
 
+/* flow_hash() of what a VIP hashes, @what being its enum vip_hash: the rest counts as zero. */
+static inline __attribute__((always_inline)) __u64 flow_hash_by(const struct flow *flow, __u8 what,
+								__u64 seed)
+{
+	struct flow part = *flow;
+
+	if (what != VIP_HASH_FLOW)
+		part.source_port = 0;
+	if (what == VIP_HASH_SOURCE) {
+		__builtin_memset(part.destination, 0, sizeof(part.destination));
+		part.destination_port = 0;
+		part.protocol = 0;
+	}
+	return flow_hash(&part, seed);
+}
+
 #endif

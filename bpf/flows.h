@@ -72,26 +72,28 @@ static __always_inline bool flows_has_backend(const struct flow_entry *entry)
  * the VIP still led to this pool.
  */
 static __always_inline bool flows_is_live(const struct flow_entry *entry,
-					  const struct packet *packet, __u32 pool, __u32 now_s)
+					  const struct packet *packet, const struct vip *vip,
+					  __u32 now_s)
 {
 	const struct backend *backend = flows_backend(entry->backend);
 
 	if (!backend || backend->incarnation != entry->incarnation || entry->expires_s <= now_s ||
-	    entry->pool != pool)
+	    entry->pool != vip->pool)
 		return false;
 	return !flow_opens(packet) || backend->takes & BACKEND_TAKES_NEW;
 }
 
 /* Remember that the flow is @id's. Returns @id. */
-static __always_inline __u32 flows_remember(void *table, const struct packet *packet, __u32 pool,
-					    __u32 id, __u32 expires_s)
+static __always_inline __u32 flows_remember(void *table, const struct packet *packet,
+					    const struct vip *vip, __u32 id, __u32 expires_s)
 {
 	const struct backend *backend = flows_backend(id);
 	struct flow_entry entry = {
 		.backend = id,
 		.expires_s = expires_s,
-		.pool = pool,
+		.pool = vip->pool,
 		.closing = flow_closes(packet),
+		.hash = vip->hash,
 	};
 
 	if (!backend)
@@ -144,8 +146,8 @@ static __always_inline void flows_promote(const struct packet *packet,
  * too: should the arc move on before it has settled, `previous` stays what it is, and
  * the memory alone tells which flows the owner of the meantime has.
  */
-static __always_inline __u32 flows_pick(const struct packet *packet, __u32 pool, __u32 owner,
-					const struct ring_move *move,
+static __always_inline __u32 flows_pick(const struct packet *packet, const struct vip *vip,
+					__u32 owner, const struct ring_move *move,
 					const struct flow_times *times, __u32 now_s)
 {
 	bool tcp = flow_is_tcp(packet);
@@ -160,7 +162,7 @@ static __always_inline __u32 flows_pick(const struct packet *packet, __u32 pool,
 	}
 	if (flow_opens(packet)) {
 		flows_count(FLOW_NEW);
-		return flows_remember(&embryos, packet, pool, owner, now_s + times->embryo_s);
+		return flows_remember(&embryos, packet, vip, owner, now_s + times->embryo_s);
 	}
 	if (learns && flows_backend(move->previous)) {
 		flows_count(FLOW_OLD);
@@ -169,8 +171,8 @@ static __always_inline __u32 flows_pick(const struct packet *packet, __u32 pool,
 		flows_count(FLOW_UNKNOWN);
 	}
 	if (tcp)
-		return flows_remember(&old_flows, packet, pool, owner, now_s + idle_s);
-	return flows_remember(&other_flows, packet, pool, owner, now_s + idle_s);
+		return flows_remember(&old_flows, packet, vip, owner, now_s + idle_s);
+	return flows_remember(&other_flows, packet, vip, owner, now_s + idle_s);
 }
 
 /*
@@ -187,8 +189,8 @@ static __always_inline struct ring_move flows_without_dead(const struct ring_mov
 	return again;
 }
 
-static __always_inline __u32 flows_choose_tcp(const struct packet *packet, __u32 pool, __u32 owner,
-					      const struct ring_move *move,
+static __always_inline __u32 flows_choose_tcp(const struct packet *packet, const struct vip *vip,
+					      __u32 owner, const struct ring_move *move,
 					      const struct flow_times *times, __u32 now_s)
 {
 	struct flow_entry *entry = bpf_map_lookup_elem(&flows, &packet->flow);
@@ -202,15 +204,15 @@ static __always_inline __u32 flows_choose_tcp(const struct packet *packet, __u32
 		embryonic = true;
 	}
 	if (!entry)
-		return flows_pick(packet, pool, owner, move, times, now_s);
-	if (!flows_is_live(entry, packet, pool, now_s)) {
+		return flows_pick(packet, vip, owner, move, times, now_s);
+	if (!flows_is_live(entry, packet, vip, now_s)) {
 		struct ring_move again = flows_without_dead(move, entry);
 
 		bpf_map_delete_elem(&flows, &packet->flow);
 		bpf_map_delete_elem(&old_flows, &packet->flow);
 		bpf_map_delete_elem(&embryos, &packet->flow);
 		flows_count(FLOW_STALE);
-		return flows_pick(packet, pool, owner, &again, times, now_s);
+		return flows_pick(packet, vip, owner, &again, times, now_s);
 	}
 	flows_count(FLOW_HIT);
 	id = entry->backend;
@@ -222,20 +224,20 @@ static __always_inline __u32 flows_choose_tcp(const struct packet *packet, __u32
 	return id;
 }
 
-static __always_inline __u32 flows_choose_other(const struct packet *packet, __u32 pool,
+static __always_inline __u32 flows_choose_other(const struct packet *packet, const struct vip *vip,
 						__u32 owner, const struct ring_move *move,
 						const struct flow_times *times, __u32 now_s)
 {
 	struct flow_entry *entry = bpf_map_lookup_elem(&other_flows, &packet->flow);
 
 	if (!entry)
-		return flows_pick(packet, pool, owner, move, times, now_s);
-	if (!flows_is_live(entry, packet, pool, now_s)) {
+		return flows_pick(packet, vip, owner, move, times, now_s);
+	if (!flows_is_live(entry, packet, vip, now_s)) {
 		struct ring_move again = flows_without_dead(move, entry);
 
 		bpf_map_delete_elem(&other_flows, &packet->flow);
 		flows_count(FLOW_STALE);
-		return flows_pick(packet, pool, owner, &again, times, now_s);
+		return flows_pick(packet, vip, owner, &again, times, now_s);
 	}
 	flows_count(FLOW_HIT);
 	flows_touch(entry, packet, now_s, times->other_idle_s, times->other_idle_s);
@@ -243,8 +245,8 @@ static __always_inline __u32 flows_choose_other(const struct packet *packet, __u
 }
 
 /* The backend of a packet in a moving arc, whose owner in the new ring is @owner. */
-static __always_inline __u32 flows_choose(const struct packet *packet, __u32 pool, __u32 owner,
-					  const struct ring_move *move)
+static __always_inline __u32 flows_choose(const struct packet *packet, const struct vip *vip,
+					  __u32 owner, const struct ring_move *move)
 {
 	__u32 zero = 0, now_s = flows_now_s();
 	const struct flow_times *values = bpf_map_lookup_elem(&flow_times, &zero);
@@ -253,8 +255,8 @@ static __always_inline __u32 flows_choose(const struct packet *packet, __u32 poo
 	if (!values)
 		return owner;
 	if (flow_is_tcp(packet))
-		return flows_choose_tcp(packet, pool, owner, move, values, now_s);
-	return flows_choose_other(packet, pool, owner, move, values, now_s);
+		return flows_choose_tcp(packet, vip, owner, move, values, now_s);
+	return flows_choose_other(packet, vip, owner, move, values, now_s);
 }
 
 #endif

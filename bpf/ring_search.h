@@ -72,12 +72,14 @@ static __always_inline enum verdict ring_move_at(void *ring, const struct ring_h
 }
 
 /*
- * The owner of @flow in the ring of @pool, and what is moving there. @move is all
- * zero before. One ring is read throughout.
+ * The owner of @flow in the ring of the pool of @vip, and what is moving there. @move
+ * is all zero before. One ring is read throughout.
  */
-static __always_inline enum verdict ring_find_backend(__u32 pool, const struct flow *flow,
-						      __u32 *backend, struct ring_move *move)
+static __always_inline enum verdict ring_find_backend(const struct vip *vip,
+						      const struct flow *flow, __u32 *backend,
+						      struct ring_move *move)
 {
+	__u32 pool = vip->pool;
 	void *ring = bpf_map_lookup_elem(&rings, &pool);
 	__u32 header_at = RING_HEADER_AT, seed_at = RING_SEED_AT, slot;
 	const struct ring_header *header;
@@ -92,7 +94,7 @@ static __always_inline enum verdict ring_find_backend(__u32 pool, const struct f
 		return DROP_BAD_RING;
 	if (!header->len)
 		return DROP_NO_BACKEND;
-	verdict = ring_search(ring, header->len, flow_hash(flow, *seed), &slot);
+	verdict = ring_search(ring, header->len, flow_hash_by(flow, vip->hash, *seed), &slot);
 	if (verdict != CONTINUE)
 		return verdict;
 	verdict = ring_owner(ring, header->len, slot, backend);

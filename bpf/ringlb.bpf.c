@@ -57,11 +57,11 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	if (packet_ttl(packet) <= 1)
 		return DROP_TTL;
 	count_packet(&vip_counters, vip->vip, packet);
-	verdict = ring_find_backend(vip->pool, &packet->flow, &backend, &move);
+	verdict = ring_find_backend(vip, &packet->flow, &backend, &move);
 	if (verdict != CONTINUE)
 		return verdict;
 	if (move.flags)
-		backend = flows_choose(packet, vip->pool, backend, &move);
+		backend = flows_choose(packet, vip, backend, &move);
 	if (backend == BACKEND_NONE)
 		return DROP_NO_BACKEND;
 	return forward(packet, backend);
@@ -76,13 +76,12 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	struct packet packet = {.ingress = ctx->ingress_ifindex};
 	enum verdict verdict = parse_flow(&cur, &packet);
 	const struct reply *reply;
-	const struct vip *vip;
+	struct vip vip;
 
 	if (verdict != CONTINUE)
 		return verdict;
-	vip = vip_find(&packet.flow);
-	if (vip)
-		return balance(&cur, &packet, vip);
+	if (vip_find(&packet.flow, &vip))
+		return balance(&cur, &packet, &vip);
 	reply = reply_find(&packet.flow);
 	if (reply)
 		return reply_forward(ctx, &cur, &packet, reply);

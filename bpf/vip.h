@@ -3,6 +3,8 @@
 #ifndef RINGLB_BPF_VIP_H
 #define RINGLB_BPF_VIP_H
 
+#include <stdbool.h>
+
 #include "bpf/maps.h"
 
 static __always_inline void endpoint_of(struct endpoint *key, const __be32 address[4], __be16 port,
@@ -14,18 +16,28 @@ static __always_inline void endpoint_of(struct endpoint *key, const __be32 addre
 	key->family = flow->family;
 }
 
-/* The VIP with the flow's destination port or else with port 0; NULL if not ours. */
-static __always_inline const struct vip *vip_find(const struct flow *flow)
+/*
+ * Copy the VIP of the flow's destination to @vip: the one with its port or else with
+ * port 0. Returns false if there is none.
+ *
+ * A copy, so that the verifier need not walk what follows once for each place that
+ * the VIP may have been found in.
+ */
+static __always_inline bool vip_find(const struct flow *flow, struct vip *vip)
 {
 	struct endpoint key;
-	const struct vip *vip;
+	const struct vip *found;
 
 	endpoint_of(&key, flow->destination, flow->destination_port, flow);
-	vip = bpf_map_lookup_elem(&vips, &key);
-	if (vip)
-		return vip;
-	key.port = 0;
-	return bpf_map_lookup_elem(&vips, &key);
+	found = bpf_map_lookup_elem(&vips, &key);
+	if (!found) {
+		key.port = 0;
+		found = bpf_map_lookup_elem(&vips, &key);
+	}
+	if (!found)
+		return false;
+	*vip = *found;
+	return true;
 }
 
 /* The same by the flow's source, for packets that come back from nat backends. */

@@ -110,7 +110,7 @@ static bool visit_entry(struct dataplane *dp, void *context, const struct table 
 		.embryonic = table->embryonic,
 	};
 
-	flow.hash = flow_hash(key, visit->seed);
+	flow.hash = flow_hash_by(key, value->hash, visit->seed);
 	if (!backend || !backend->forward || !(backend->takes & BACKEND_TAKES_OLD) ||
 	    backend->incarnation != value->incarnation || value->expires_s <= visit->now_s)
 		return false;
