@@ -192,7 +192,8 @@ static inline void churn_pool_release(struct control_pool *pool)
 
 static inline void churn_pool_fill(struct control_pool *pool)
 {
-	const struct ring_params params = {&ring_hash_xxh64, 4711, CHURN_VNODES};
+	const struct ring_params params = {
+		.hash = &ring_hash_xxh64, .seed = 4711, .vnodes = CHURN_VNODES};
 	struct ring_member members[CHURN_NAMES] = {};
 	size_t n_members = 0;
 

@@ -192,7 +192,7 @@ static inline void members_shuffle(struct ring_member *members, size_t n_members
 static inline struct ring *ring_numbered(const struct ring_hash *hash, uint64_t seed,
 					 uint32_t vnodes, size_t n_members)
 {
-	const struct ring_params params = {hash, seed, vnodes};
+	const struct ring_params params = {.hash = hash, .seed = seed, .vnodes = vnodes};
 	struct ring_member *members = members_numbered(n_members);
 	struct ring *ring = NULL;
 

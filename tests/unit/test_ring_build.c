@@ -8,7 +8,7 @@
 #define UNTOUCHED ((struct ring *)&untouched)
 static char untouched;
 
-static const struct ring_params xxh64_by_200 = {&ring_hash_xxh64, 1, 200};
+static const struct ring_params xxh64_by_200 = {.hash = &ring_hash_xxh64, .seed = 1, .vnodes = 200};
 
 static void assert_refused(const struct ring_params *params, const struct ring_member *members,
 			   size_t n_members, int err)
@@ -25,8 +25,9 @@ static void test_against_plain_sort(void **state)
 
 	(void)state;
 	for (int i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   1 + rng_below(&rng, 12)};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 1 + rng_below(&rng, 12)};
 		struct ring_member members[POOL_LEN];
 		struct member_set set = {0};
 		struct ring *ring = NULL;
@@ -43,7 +44,8 @@ static void test_against_plain_sort(void **state)
 /* Vnode numbers of 1 to 4 digits. */
 static void test_labels_of_every_length(void **state)
 {
-	const struct ring_params params = {&ring_hash_xxh64, test_seed(), 1002};
+	const struct ring_params params = {
+		.hash = &ring_hash_xxh64, .seed = test_seed(), .vnodes = 1002};
 	const struct ring_member members[] = {member_of("b", 2000), member_of("a#9", 1000)};
 	struct ring *ring = NULL;
 
@@ -59,8 +61,9 @@ static void test_order_changes_nothing(void **state)
 
 	(void)state;
 	for (int i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   5};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 5};
 		struct member_set set = {0};
 		struct ring *ring;
 		struct ring *shuffled;
@@ -81,10 +84,12 @@ static void test_equal_tells_rings_apart(void **state)
 	const struct ring_member members[] = {member_of("a", 1000), member_of("b", 0)};
 	const struct ring_member renamed[] = {member_of("a", 1000), member_of("c", 0)};
 	const struct ring_member weighed[] = {member_of("a", 1001), member_of("b", 0)};
-	const struct ring_params other_seed = {&ring_hash_xxh64, 2, 200};
-	const struct ring_params other_top = {&under_another_top, 1, 200};
-	const struct ring_params other_hash = {&of_another_function, 1, 200};
-	const struct ring_params other_vnodes = {&ring_hash_xxh64, 1, 201};
+	const struct ring_params other_seed = {.hash = &ring_hash_xxh64, .seed = 2, .vnodes = 200};
+	const struct ring_params other_top = {.hash = &under_another_top, .seed = 1, .vnodes = 200};
+	const struct ring_params other_hash = {
+		.hash = &of_another_function, .seed = 1, .vnodes = 200};
+	const struct ring_params other_vnodes = {
+		.hash = &ring_hash_xxh64, .seed = 1, .vnodes = 201};
 	const struct {
 		const struct ring_params *params;
 		const struct ring_member *members;
@@ -136,7 +141,7 @@ static void test_bytes_behind_the_name(void **state)
 static void test_equal_positions(void **state)
 {
 	static const char *const names[] = {"c", "a", "d", "b"};
-	const struct ring_params params = {&hash_always_5, 0, 2};
+	const struct ring_params params = {.hash = &hash_always_5, .seed = 0, .vnodes = 2};
 	struct ring *first = NULL;
 
 	(void)state;
@@ -202,7 +207,8 @@ static void test_vnodes(void **state)
 
 static void test_65535_members(void **state)
 {
-	const struct ring_params params = {&ring_hash_xxh64, test_seed(), 1};
+	const struct ring_params params = {
+		.hash = &ring_hash_xxh64, .seed = test_seed(), .vnodes = 1};
 	struct ring_member *members = members_numbered(RING_MEMBERS_MAX + 1);
 	struct rng rng = rng_start(3);
 	struct ring *ring = NULL;
@@ -234,8 +240,10 @@ static void assert_ascends(const struct ring *ring)
 
 static void test_positions_limit(void **state)
 {
-	const struct ring_params params = {&ring_hash_xxh64, test_seed(), 1024};
-	const struct ring_params most = {&ring_hash_xxh64, test_seed(), RING_POSITIONS_MAX_LEN};
+	const struct ring_params params = {
+		.hash = &ring_hash_xxh64, .seed = test_seed(), .vnodes = 1024};
+	const struct ring_params most = {
+		.hash = &ring_hash_xxh64, .seed = test_seed(), .vnodes = RING_POSITIONS_MAX_LEN};
 	/* 1024 * (1000 + 1000 + 48) is 2^21; a thousandth of 1024 is one more. */
 	const struct ring_member members[] = {
 		member_of("a", RING_WEIGHT_MAX),
@@ -279,12 +287,12 @@ static void test_refusals(void **state)
 	static const struct ring_hash no_function = {NULL, UINT64_MAX};
 	static const struct ring_hash above_top = {hash_up_to_10, 9};
 	const struct ring_params rows_params[] = {
-		{NULL, 0, 200},
-		{&no_function, 0, 200},
-		{&ring_hash_xxh64, 0, 0},
-		{&ring_hash_xxh64, 0, RING_POSITIONS_MAX_LEN + 1},
+		{.hash = NULL, .seed = 0, .vnodes = 200},
+		{.hash = &no_function, .seed = 0, .vnodes = 200},
+		{.hash = &ring_hash_xxh64, .seed = 0, .vnodes = 0},
+		{.hash = &ring_hash_xxh64, .seed = 0, .vnodes = RING_POSITIONS_MAX_LEN + 1},
 	};
-	const struct ring_params out_of_range = {&above_top, 0, 200};
+	const struct ring_params out_of_range = {.hash = &above_top, .seed = 0, .vnodes = 200};
 	struct ring_member members[] = {member_of("a", 1000), member_of("b", 1000),
 					member_of("c", 1000)};
 

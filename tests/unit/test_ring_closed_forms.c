@@ -215,7 +215,8 @@ static void test_weights(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		members[i] = member_of(rows[i].name, rows[i].weight_milli);
 	for (unsigned int ring_no = 0; ring_no < n_rings; ring_no++) {
-		const struct ring_params params = {&ring_hash_xxh64, rng_next(&rng), 200};
+		const struct ring_params params = {
+			.hash = &ring_hash_xxh64, .seed = rng_next(&rng), .vnodes = 200};
 		ring_length lengths[ARRAY_LEN(rows)];
 		struct ring *ring = NULL;
 

@@ -195,8 +195,9 @@ static void test_any_change(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   1 + rng_below(&rng, 4)};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 1 + rng_below(&rng, 4)};
 		struct member_set set = {0};
 		struct ring *before;
 		struct ring *after;
@@ -221,8 +222,10 @@ static void test_any_two_rings(void **state)
 	(void)state;
 	for (size_t i = 0; i < SETS; i++) {
 		const struct ring_hash *hash = &circles[i % ARRAY_LEN(circles)];
-		const struct ring_params one = {hash, rng_next(&rng), 1 + rng_below(&rng, 3)};
-		const struct ring_params other = {hash, rng_next(&rng), 1 + rng_below(&rng, 3)};
+		const struct ring_params one = {
+			.hash = hash, .seed = rng_next(&rng), .vnodes = 1 + rng_below(&rng, 3)};
+		const struct ring_params other = {
+			.hash = hash, .seed = rng_next(&rng), .vnodes = 1 + rng_below(&rng, 3)};
 		struct member_set set = {0};
 		struct ring *before;
 		struct ring *after;

@@ -20,8 +20,9 @@ static const struct ring_hash hash_counting = {counting_xxh64, UINT64_MAX};
 
 static struct ring_params random_params(size_t i, struct rng *rng)
 {
-	return (struct ring_params){&circles[i % ARRAY_LEN(circles)], rng_next(rng),
-				    1 + rng_below(rng, 9)};
+	return (struct ring_params){.hash = &circles[i % ARRAY_LEN(circles)],
+				    .seed = rng_next(rng),
+				    .vnodes = 1 + rng_below(rng, 9)};
 }
 
 /* From a random set to another, of which from few to nearly all members differ. */
@@ -84,7 +85,8 @@ static void test_chain_of_changes(void **state)
 
 	(void)state;
 	for (size_t circle = 0; circle < ARRAY_LEN(circles); circle++) {
-		const struct ring_params params = {&circles[circle], rng_next(&rng), 20};
+		const struct ring_params params = {
+			.hash = &circles[circle], .seed = rng_next(&rng), .vnodes = 20};
 		struct member_set set = {0};
 		struct ring *ring = member_set_build(&set, &params, &rng);
 
@@ -140,7 +142,8 @@ static struct ring *derive_counted(const struct ring *old, const struct ring_mem
 
 static void test_hashes_only_what_changes(void **state)
 {
-	const struct ring_params params = {&hash_counting, test_seed(), 200};
+	const struct ring_params params = {
+		.hash = &hash_counting, .seed = test_seed(), .vnodes = 200};
 	struct ring_member members[] = {member_of("a", 1000), member_of("b", 1000),
 					member_of("c", 1000), member_of("d", 500)};
 	struct ring *ring = NULL;
@@ -213,7 +216,7 @@ static void test_limits(void **state)
 	struct ring_member *members = members_numbered(RING_MEMBERS_MAX + 1);
 	struct ring *many = ring_numbered(&ring_hash_xxh64, 1, 1, RING_MEMBERS_MAX);
 	struct ring *large = NULL;
-	const struct ring_params most = {&ring_hash_xxh64, 1, 1 << 20};
+	const struct ring_params most = {.hash = &ring_hash_xxh64, .seed = 1, .vnodes = 1 << 20};
 
 	(void)state;
 	assert_derive_refused(many, members, RING_MEMBERS_MAX + 1, -ENOSPC);
@@ -255,7 +258,8 @@ static uint64_t shifting_hash(const void *data, size_t len_bytes, uint64_t seed)
 static void test_hash_that_breaks_its_word(void **state)
 {
 	static const struct ring_hash hash_shifting = {shifting_hash, 1999};
-	const struct ring_params params = {&hash_shifting, test_seed(), 20};
+	const struct ring_params params = {
+		.hash = &hash_shifting, .seed = test_seed(), .vnodes = 20};
 	struct ring_member *members = members_numbered(6);
 	struct ring *ring = NULL;
 

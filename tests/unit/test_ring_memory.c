@@ -23,11 +23,21 @@ struct outputs {
 
 typedef int (*call_under_test)(const struct fixture *fixture, struct outputs *outputs);
 
-static const struct ring_params params = {&ring_hash_xxh64, 7, 20};
+static const struct ring_params params = {.hash = &ring_hash_xxh64, .seed = 7, .vnodes = 20};
 
 static int call_build(const struct fixture *fixture, struct outputs *outputs)
 {
 	return ring_build(&outputs->ring, &params, fixture->members, fixture->n_members);
+}
+
+static int call_build_capped(const struct fixture *fixture, struct outputs *outputs)
+{
+	struct ring_params capped = params;
+
+	capped.placement = RING_CAPPED;
+	capped.cells = RING_CELLS_MIN;
+	capped.epsilon_milli = RING_EPSILON_MAX;
+	return ring_build(&outputs->ring, &capped, fixture->members, fixture->n_members);
 }
 
 static int call_from_positions(const struct fixture *fixture, struct outputs *outputs)
@@ -111,9 +121,11 @@ static int call_short_of_memory(const struct fixture *fixture, call_under_test c
 static const struct {
 	call_under_test call;
 	long min_allocations;
-} calls[] = {
-	{call_build, 5},   {call_from_positions, 6}, {call_derive, 10}, {call_add, 10},
-	{call_remove, 10}, {call_compare, 3}, /* the map, then a list that has to grow */
+} calls[] =
+	{
+		{call_build, 5},   {call_build_capped, 5}, {call_from_positions, 6},
+		{call_derive, 10}, {call_add, 10},	   {call_remove, 10},
+		{call_compare, 3}, /* the map, then a list that has to grow */
 };
 
 /* So few members that qsort() needs no memory: each allocation that fails must be reported. */
@@ -162,8 +174,9 @@ static void test_many_members(void **state)
 static void test_refusals_leak_nothing(void **state)
 {
 	static const struct ring_hash above_top = {xxh64_of, 9};
-	const struct ring_params out_of_range = {&above_top, 0, 20};
-	const struct ring_params too_many = {&ring_hash_xxh64, 0, RING_POSITIONS_MAX_LEN};
+	const struct ring_params out_of_range = {.hash = &above_top, .seed = 0, .vnodes = 20};
+	const struct ring_params too_many = {
+		.hash = &ring_hash_xxh64, .seed = 0, .vnodes = RING_POSITIONS_MAX_LEN};
 	struct ring_member *members = members_numbered(3);
 	struct ring *old = ring_numbered(&ring_hash_xxh64, 7, 20, 3);
 	long n_live_before = n_live;

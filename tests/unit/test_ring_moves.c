@@ -38,8 +38,9 @@ static void test_minimal_movement(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   1 + rng_below(&rng, 30)};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 1 + rng_below(&rng, 30)};
 		struct member_set set = {0};
 		size_t mover = rng_below(&rng, POOL_LEN);
 		const struct ring_member member = pool_member(mover, 0);
@@ -80,8 +81,9 @@ static void test_total_coverage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   1 + rng_below(&rng, 30)};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 1 + rng_below(&rng, 30)};
 		struct member_set set = {0};
 		struct ring *empty = member_set_build(&set, &params, &rng);
 		struct ring *ring;

@@ -60,7 +60,8 @@ static void test_every_hash_of_a_small_circle(void **state)
 
 	(void)state;
 	for (int i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % 2], rng_next(&rng), 4};
+		const struct ring_params params = {
+			.hash = &circles[i % 2], .seed = rng_next(&rng), .vnodes = 4};
 		struct member_set set = {0};
 		struct ring *ring;
 
@@ -117,7 +118,7 @@ static void assert_owns_nothing(const struct ring *ring)
 
 static void test_no_positions(void **state)
 {
-	const struct ring_params params = {&ring_hash_xxh64, 0, 200};
+	const struct ring_params params = {.hash = &ring_hash_xxh64, .seed = 0, .vnodes = 200};
 	const struct ring_member idle[] = {member_of("a", 0), member_of("b", 0)};
 	struct ring *none = NULL;
 	struct ring *all_idle = NULL;
@@ -239,8 +240,9 @@ static void test_preference(void **state)
 
 	(void)state;
 	for (int i = 0; i < SETS; i++) {
-		const struct ring_params params = {&circles[i % ARRAY_LEN(circles)], rng_next(&rng),
-						   3};
+		const struct ring_params params = {.hash = &circles[i % ARRAY_LEN(circles)],
+						   .seed = rng_next(&rng),
+						   .vnodes = 3};
 		struct member_set set = {0};
 		struct ring *ring;
 		uint16_t owner = 7;

@@ -47,42 +47,57 @@ void ring_take_slots(struct ring *ring, struct ring_slots *slots)
 	*slots = (struct ring_slots){0};
 }
 
-int ring_build(struct ring **out, const struct ring_params *params,
-	       const struct ring_member *members, size_t n_members)
+/* Give the members of a plain ring the positions of their vnodes. */
+static int place_plain(struct ring *ring)
 {
+	const struct ring_params *params = &ring->params;
 	struct ring_slots slots = {0};
-	struct ring *ring;
-	int err;
+	int err = ring_members_vnodes(ring);
 
-	if (!params->hash || !params->hash->hash || params->vnodes == 0 ||
-	    params->vnodes > RING_POSITIONS_MAX_LEN)
-		return -EINVAL;
-	err = ring_start(&ring, params, members, n_members, NULL);
-	if (err)
-		return err;
-	err = ring_members_vnodes(ring);
 	if (err < 0)
-		goto out;
+		return err;
 	err = ring_slots_init(&slots, err);
-	if (err)
-		goto out;
-	for (size_t i = 0; i < n_members && !err; i++) {
+	for (size_t i = 0; i < ring->n_members && !err; i++) {
 		const struct ring_member *member = &ring->members[i];
 
 		err = ring_slots_hash(&slots, params, member->name, i, 0,
 				      ring_vnodes(params->vnodes, member->weight_milli));
 	}
-	if (err)
-		goto out;
-	err = ring_slots_sort(&slots, params->hash->top);
-	if (err)
-		goto out;
-	ring_take_slots(ring, &slots);
-	*out = ring;
-	ring = NULL;
-out:
+	if (!err)
+		err = ring_slots_sort(&slots, params->hash->top);
+	if (!err)
+		ring_take_slots(ring, &slots);
 	ring_slots_release(&slots);
-	ring_free(ring);
+	return err;
+}
+
+static int check_params(const struct ring_params *params)
+{
+	if (!params->hash || !params->hash->hash)
+		return -EINVAL;
+	if (params->placement == RING_CAPPED)
+		return ring_capped_check(params);
+	if (params->placement != RING_PLAIN || !params->vnodes ||
+	    params->vnodes > RING_POSITIONS_MAX_LEN)
+		return -EINVAL;
+	return 0;
+}
+
+int ring_build(struct ring **out, const struct ring_params *params,
+	       const struct ring_member *members, size_t n_members)
+{
+	struct ring *ring;
+	int err = check_params(params);
+
+	if (!err)
+		err = ring_start(&ring, params, members, n_members, NULL);
+	if (err)
+		return err;
+	err = params->placement == RING_CAPPED ? ring_capped_place(ring) : place_plain(ring);
+	if (err)
+		ring_free(ring);
+	else
+		*out = ring;
 	return err;
 }
 
@@ -174,11 +189,16 @@ void ring_free(struct ring *ring)
 	free(ring);
 }
 
+bool ring_params_equal(const struct ring_params *a, const struct ring_params *b)
+{
+	return a->hash->hash == b->hash->hash && a->hash->top == b->hash->top &&
+	       a->seed == b->seed && a->placement == b->placement && a->vnodes == b->vnodes &&
+	       a->cells == b->cells && a->epsilon_milli == b->epsilon_milli;
+}
+
 bool ring_equal(const struct ring *a, const struct ring *b)
 {
-	return a->params.hash->hash == b->params.hash->hash &&
-	       a->params.hash->top == b->params.hash->top && a->params.seed == b->params.seed &&
-	       a->params.vnodes == b->params.vnodes && a->n_members == b->n_members &&
+	return ring_params_equal(&a->params, &b->params) && a->n_members == b->n_members &&
 	       a->len == b->len &&
 	       memcmp(a->members, b->members, a->n_members * sizeof(*a->members)) == 0 &&
 	       memcmp(a->positions, b->positions, a->len * sizeof(*a->positions)) == 0 &&

@@ -93,6 +93,16 @@ int ring_members_vnodes(const struct ring *ring);
 int ring_start(struct ring **out, const struct ring_params *params,
 	       const struct ring_member *members, size_t n_members, uint16_t *ranks);
 
+/** ring_capped_check() - 0 if @params, which have a hash, suit a capped ring, or -EINVAL */
+int ring_capped_check(const struct ring_params *params);
+
+/**
+ * ring_capped_place() - give the members of a capped ring their arcs
+ *
+ * Return: 0; -EDOM, -ERANGE and -ENOMEM as ring_build(); then @ring has no arcs.
+ */
+int ring_capped_place(struct ring *ring);
+
 /** ring_take_slots() - hand the sorted arrays over to a ring; @slots is empty then */
 void ring_take_slots(struct ring *ring, struct ring_slots *slots);
 

@@ -142,6 +142,8 @@ int ring_derive(struct ring **out, const struct ring *old, const struct ring_mem
 
 	if (!old->params.hash->hash)
 		return -EINVAL;
+	if (old->params.placement == RING_CAPPED)
+		return ring_build(out, &old->params, members, n_members);
 	err = ring_start(&ring, &old->params, members, n_members, NULL);
 	if (err)
 		return err;

@@ -4,7 +4,7 @@
  *
  * The circle holds the integers 0 to `top`. Each backend has vnodes, each vnode
  * a position; a hash belongs to the first position at or after it, wrapping past
- * the top. A ring is a pure function of {hash, seed, vnodes, (name, weight)...}:
+ * the top. A ring is a pure function of its params and of {(name, weight)...}:
  * the same bytes on every host and for every history of adds and removes.
  *
  * Invariants of a ring: members ascend by name (bytewise); positions ascend, and
@@ -28,6 +28,10 @@
 #define RING_WEIGHT_ONE	       1000
 #define RING_WEIGHT_MAX	       (1000 * RING_WEIGHT_ONE)
 #define RING_VNODES_DEFAULT    200
+#define RING_CELLS_MIN	       256
+#define RING_CELLS_DEFAULT     65536
+#define RING_EPSILON_MAX       10000
+#define RING_EPSILON_DEFAULT   20
 #define RING_NONE	       0xffff /* an owner that does not exist; never a member's index */
 
 /* An arc length needs 65 bits: a single position owns all 2^64 hashes. */
@@ -47,15 +51,31 @@ struct ring_hash {
 extern const struct ring_hash ring_hash_xxh64;
 
 /**
+ * enum ring_placement - how members get their positions
+ * @RING_PLAIN: by hashing their vnodes
+ * @RING_CAPPED: in equal cells, and no member's share passes its share of the weights
+ *	by more than epsilon
+ */
+enum ring_placement { RING_PLAIN, RING_CAPPED };
+
+/**
  * struct ring_params - what a ring depends on besides its members
  * @hash: kept by reference; must outlive the ring
  * @seed: passed to @hash
- * @vnodes: positions for one unit of weight, 1 to RING_POSITIONS_MAX_LEN
+ * @vnodes: of RING_PLAIN: positions for one unit of weight, 1 to RING_POSITIONS_MAX_LEN
+ * @cells: of RING_CAPPED: a power of two, RING_CELLS_MIN to RING_POSITIONS_MAX_LEN, and
+ *	not more than the circle has places. Shares differ by about sqrt(n_members /
+ *	(2 x cells)) before they are capped
+ * @epsilon_milli: of RING_CAPPED: in thousandths, 1 to RING_EPSILON_MAX. The smaller,
+ *	the more has to move beside what must
  */
 struct ring_params {
 	const struct ring_hash *hash;
 	uint64_t seed;
+	enum ring_placement placement;
 	uint32_t vnodes;
+	uint32_t cells;
+	uint32_t epsilon_milli;
 };
 
 /**
@@ -63,8 +83,8 @@ struct ring_params {
  * @name: 1 to RING_NAME_MAX bytes, zero-terminated
  * @weight_milli: weight in thousandths, 0 to RING_WEIGHT_MAX; 0 owns nothing
  *
- * A member has round(vnodes * weight) vnodes, halves rounded up, and at least
- * one if its weight is not 0. Vnode i lies at hash("NAME#i"), i from 0, decimal.
+ * In a plain ring a member has round(vnodes * weight) vnodes, halves rounded up, and at
+ * least one if its weight is not 0. Vnode i lies at hash("NAME#i"), i from 0, decimal.
  */
 struct ring_member {
 	char name[RING_NAME_MAX + 1];
@@ -103,14 +123,16 @@ struct ring_range {
  * @members: in any order; copied
  * @n_members: 0 to RING_MEMBERS_MAX
  *
- * Cost: O(M) for hashing and sorting M positions; about 20 bytes a position of
- * memory while it runs, 10 afterwards.
+ * Cost of a plain ring: O(M) for hashing and sorting M positions; about 20 bytes a
+ * position of memory while it runs, 10 afterwards. Of a capped one with C cells:
+ * O(C log C log n_members) steps.
  *
  * Return: 0; -EINVAL for an empty or unterminated name, a weight above
- * RING_WEIGHT_MAX, vnodes of 0 or a missing hash; -EEXIST if a name comes twice;
- * -ENOSPC for more than RING_MEMBERS_MAX members or RING_POSITIONS_MAX_LEN
- * positions; -ERANGE if the hash returns a place above its top; -ENOMEM. On
- * error *@out is left as it was.
+ * RING_WEIGHT_MAX, @params out of their ranges or a missing hash; -EEXIST if a name
+ * comes twice; -ENOSPC for more than RING_MEMBERS_MAX members or
+ * RING_POSITIONS_MAX_LEN positions; -EDOM if a capped ring has too few cells to tell
+ * so many members apart within epsilon; -ERANGE if the hash returns a place above
+ * its top; -ENOMEM. On error *@out is left as it was.
  */
 int ring_build(struct ring **out, const struct ring_params *params,
 	       const struct ring_member *members, size_t n_members);
@@ -143,8 +165,9 @@ int ring_from_positions(struct ring **out, uint64_t top, const struct ring_membe
  * @members: the whole new set, in any order; copied
  * @n_members: 0 to RING_MEMBERS_MAX
  *
- * Hashes only the vnodes that come or go and merges them in O(M). The result
- * equals, byte for byte, what ring_build() makes of the same members.
+ * Hashes only the vnodes that come or go and merges them in O(M); a capped ring is
+ * built anew. The result equals, byte for byte, what ring_build() makes of the same
+ * members.
  *
  * Return: as ring_build(); -EINVAL if @old has positions that were given.
  */
@@ -167,6 +190,9 @@ int ring_remove(struct ring **out, const struct ring *old, const char *name);
 
 /** ring_free() - free a ring and all it holds; NULL is allowed */
 void ring_free(struct ring *ring);
+
+/** ring_params_equal() - true if both make the same ring of the same members */
+bool ring_params_equal(const struct ring_params *a, const struct ring_params *b);
 
 /** ring_equal() - true if both rings hold the same bytes: params, members, arrays */
 bool ring_equal(const struct ring *a, const struct ring *b);
