@@ -38,7 +38,7 @@
 #define EVENTS	   256
 #define BRIEF_MAX  512
 #define TICK_MS	   5
-#define TIMEOUT_MS 6000
+#define TIMEOUT_MS 30000
 #define RESEND_MS  1000 /* of a datagram */
 #define SLOW_MS	   900	/* TCP's first SYN retransmission is due after 1000 */
 
