@@ -186,6 +186,7 @@ static inline void churn_pool_release(struct control_pool *pool)
 	free(pool->takes);
 	free(pool->flows);
 	free(pool->held);
+	free(pool->claims);
 	moves_release(&pool->moves);
 	*pool = (struct control_pool){};
 }

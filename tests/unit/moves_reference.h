@@ -23,9 +23,14 @@ struct place {
 	int64_t other_until_ms;
 };
 
-static inline void place_end_learning(struct place *place)
+static inline bool is_dead(const struct moves_terms *terms, uint16_t id)
 {
-	place->previous = RING_NONE;
+	return id == RING_NONE || (terms->dead && terms->dead[id]);
+}
+
+static inline void place_end_learning(struct place *place, uint16_t previous)
+{
+	place->previous = previous;
 	place->tcp_until_ms = 0;
 	place->other_until_ms = 0;
 }
@@ -42,19 +47,22 @@ static inline void place_change(struct place *place, uint16_t owner,
 
 	place->owner = owner;
 	/* A dead backend has no claim, be it of long ago or of now. */
-	if (place->moves && place->previous != RING_NONE && terms->dead &&
-	    terms->dead[place->previous])
-		place_end_learning(place);
+	if (place->moves && is_dead(terms, place->previous))
+		place_end_learning(place, RING_NONE);
 	if (was == owner)
 		return;
 	if (place_learns(place)) {
 		/* Who had it keeps it; back with him, nothing is left to learn. */
 		if (place->previous == owner)
-			place_end_learning(place);
+			place_end_learning(place, is_dead(terms, was) ? RING_NONE : was);
 		return;
 	}
-	if (was == RING_NONE || (terms->dead && terms->dead[was]))
+	if (is_dead(terms, was)) {
+		/* Nobody is his own predecessor. */
+		if (place->previous == owner)
+			place->previous = RING_NONE;
 		return;
+	}
 	place->moves = true;
 	place->previous = was;
 	place->tcp_until_ms = terms->now_ms + terms->tcp_learn_ms;
@@ -67,8 +75,6 @@ static inline void place_expire(struct place *place, int64_t now_ms)
 		place->tcp_until_ms = 0;
 	if (place->other_until_ms <= now_ms)
 		place->other_until_ms = 0;
-	if (!place_learns(place))
-		place_end_learning(place);
 }
 
 static inline void place_settle(struct place *place, bool held)
@@ -76,6 +82,7 @@ static inline void place_settle(struct place *place, bool held)
 	if (!place->moves || held || place_learns(place))
 		return;
 	place->moves = false;
+	place->previous = RING_NONE;
 }
 
 static inline ptrdiff_t find_by_walk(const struct moves *moves, uint64_t hash)

@@ -294,10 +294,44 @@ static void check_merged(const struct chain *chain)
 	moving_ring_release(&merged);
 }
 
+/* Every id's part of the list, one id and one move at a time. */
+static void check_claims(const struct chain *chain)
+{
+	struct moves_claim claims[IDS_LEN];
+	uint32_t ids[IDS_LEN];
+
+	list_ids(chain->ring, ids);
+	assert_int_equal(moves_claims(&chain->moves, ids, IDS_LEN, claims), 0);
+	for (size_t i = 0; i < IDS_LEN; i++) {
+		struct moves_claim claim = {};
+
+		for (size_t m = 0; m < chain->moves.len; m++) {
+			const struct move *move = &chain->moves.list[m];
+
+			if (move->previous != ids[i])
+				continue;
+			claim.arcs++;
+			if (move->tcp_until_ms || move->other_until_ms)
+				claim.learning++;
+			claim.length += (ring_length)move->last + 1 - move->first;
+			if (move->tcp_until_ms > claim.tcp_until_ms)
+				claim.tcp_until_ms = move->tcp_until_ms;
+			if (move->other_until_ms > claim.other_until_ms)
+				claim.other_until_ms = move->other_until_ms;
+		}
+		assert_int_equal(claims[i].arcs, claim.arcs);
+		assert_int_equal(claims[i].learning, claim.learning);
+		assert_true(claims[i].length == claim.length);
+		assert_int_equal(claims[i].tcp_until_ms, claim.tcp_until_ms);
+		assert_int_equal(claims[i].other_until_ms, claim.other_until_ms);
+	}
+}
+
 static void check(const struct chain *chain)
 {
 	check_list(chain);
 	check_merged(chain);
+	check_claims(chain);
 }
 
 /* Whatever happened: when the times are over and nobody is held, the ring is pure. */

@@ -18,6 +18,7 @@ struct fixture {
 struct outputs {
 	struct moves moves;
 	struct moving_ring merged;
+	struct moves_claim claims[IDS_LEN];
 };
 
 typedef int (*call_under_test)(const struct fixture *fixture, struct outputs *outputs);
@@ -48,6 +49,11 @@ static int call_read(const struct fixture *fixture, struct outputs *outputs)
 	else
 		outputs->moves = read;
 	return err;
+}
+
+static int call_claims(const struct fixture *fixture, struct outputs *outputs)
+{
+	return moves_claims(&fixture->moves, fixture->ids, IDS_LEN, outputs->claims);
 }
 
 static struct ring *random_ring(struct rng *rng)
@@ -102,7 +108,7 @@ static int call_short_of_memory(const struct fixture *fixture, call_under_test c
 static const struct {
 	call_under_test call;
 	long min_allocations;
-} calls[] = {{call_change, 8}, {call_merge, 4}, {call_read, 2}};
+} calls[] = {{call_change, 8}, {call_merge, 4}, {call_read, 2}, {call_claims, 1}};
 
 static void test_every_allocation_fails(void **state)
 {

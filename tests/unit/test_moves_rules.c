@@ -38,11 +38,11 @@ static const struct row {
 	 0},
 	{"what is over stays over", {{5, 2, NONE}, {15, 3, NONE}}, true, 1, 105, 0},
 	{"one millisecond before", {{5, 2, NONE}, {14, 3, NONE}}, true, 1, 105, 15},
-	{"learned: only remembered flows", {{5, 2, NONE}, {105, 2, NONE}}, true, NONE, 0, 0},
+	{"learned: only remembered flows", {{5, 2, NONE}, {105, 2, NONE}}, true, 1, 0, 0},
 	{"learned: starts over", {{5, 2, NONE}, {105, 3, NONE}}, true, 2, 205, 115},
 	{"learned: back to the first", {{5, 2, NONE}, {105, 1, NONE}}, true, 2, 205, 115},
-	{"undrained: nothing to learn", {{5, 2, NONE}, {9, 1, NONE}}, true, NONE, 0, 0},
-	{"undrained over a third", {{5, 2, NONE}, {9, 3, NONE}, {9, 1, NONE}}, true, NONE, 0, 0},
+	{"undrained: nothing to learn", {{5, 2, NONE}, {9, 1, NONE}}, true, 2, 0, 0},
+	{"undrained over a third", {{5, 2, NONE}, {9, 3, NONE}, {9, 1, NONE}}, true, 3, 0, 0},
 	{"undrained and drained again",
 	 {{5, 2, NONE}, {9, 1, NONE}, {11, 2, NONE}},
 	 true,
@@ -72,13 +72,20 @@ static const struct row {
 	 21},
 	{"owner dies while the arc learns", {{5, 2, NONE}, {9, 3, 2}}, true, 1, 105, 15},
 	{"owner dies, back to previous", {{5, 2, NONE}, {9, 1, 2}}, true, NONE, 0, 0},
-	{"owner dies after learning", {{5, 2, NONE}, {105, 3, 2}}, true, NONE, 0, 0},
+	{"owner dies after learning", {{5, 2, NONE}, {105, 3, 2}}, true, 1, 0, 0},
+	{"owner dies after learning, back to previous",
+	 {{5, 2, NONE}, {105, 1, 2}},
+	 true,
+	 NONE,
+	 0,
+	 0},
+	{"previous dies after learning", {{5, 2, NONE}, {105, 2, 1}}, true, NONE, 0, 0},
 	{"somebody else dies", {{5, 2, NONE}, {9, 3, 4}}, true, 1, 105, 15},
 	{"the last one drains", {{5, NONE, NONE}}, true, 1, 105, 15},
 	{"the last one dies", {{5, NONE, 1}}, false, 0, 0, 0},
 	{"the last one drains and is undrained", {{5, NONE, NONE}, {9, 1, NONE}}, true, NONE, 0, 0},
 	{"the last one drains, another comes", {{5, NONE, NONE}, {9, 2, NONE}}, true, 1, 105, 15},
-	{"nobody, learned, another comes", {{5, NONE, NONE}, {105, 2, NONE}}, true, NONE, 0, 0},
+	{"nobody, learned, another comes", {{5, NONE, NONE}, {105, 2, NONE}}, true, 1, 0, 0},
 	{"somebody after nobody", {{5, NONE, 1}, {9, 2, NONE}}, false, 0, 0, 0},
 };
 
@@ -171,8 +178,10 @@ static void test_settle(void **state)
 	assert_int_equal(moves.list[3].first, 25);
 	assert_int_equal(moves_expire(&moves, 6), 0);
 	assert_int_equal(moves_expire(&moves, 7), 2);
-	assert_int_equal(moves.list[1].previous, NONE);
-	assert_int_equal(moves.list[2].previous, NONE);
+	for (size_t i = 1; i <= 2; i++) {
+		assert_false(moves_learning(&moves.list[i]));
+		assert_int_equal(moves.list[i].previous, 3);
+	}
 	moves_release(&moves);
 	assert_null(moves.list);
 	assert_int_equal(moves.len, 0);

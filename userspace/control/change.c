@@ -233,6 +233,7 @@ void control_pools_free(struct control_pool *pools, size_t n_pools)
 		free(pools[p].takes);
 		free(pools[p].flows);
 		free(pools[p].held);
+		free(pools[p].claims);
 		moves_release(&pools[p].moves);
 	}
 	free(pools);

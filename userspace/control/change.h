@@ -74,8 +74,8 @@ int control_read_ids(struct control *control);
 int change_build_pools(struct change *change, struct control_error *error);
 
 /*
- * Fill pool->moves and pool->held: the arcs that move from the live ring to pool->ring,
- * and what moves there already. Return: 0 or -errno.
+ * Fill pool->moves, pool->held and pool->claims: the arcs that move from the live ring to
+ * pool->ring, and what moves there already. Return: 0 or -errno.
  */
 int change_move_pool(struct change *change, struct control_pool *pool);
 

@@ -284,7 +284,10 @@ int change_move_pool(struct change *change, struct control_pool *pool)
 	if (err)
 		return err;
 	pool->held = calloc(pool->moves.len + 1, sizeof(*pool->held));
-	return pool->held ? 0 : -ENOMEM;
+	pool->claims = calloc(pool->ring->n_members + 1, sizeof(*pool->claims));
+	if (!pool->held || !pool->claims)
+		return -ENOMEM;
+	return moves_claims(&pool->moves, pool->ids, pool->ring->n_members, pool->claims);
 }
 
 static int list_slot_moves(struct dataplane_ring *ring, const struct moving_ring *merged,

@@ -45,6 +45,7 @@ struct control_error {
  *	the number of remembered flows at the last tick
  * @moves: the arcs of @ring that are moving
  * @held: parallel to moves.list: flows that keep an arc from settling
+ * @claims: parallel to @ids: what each still has of these arcs
  */
 struct control_pool {
 	char name[CONFIG_NAME_MAX + 1];
@@ -57,6 +58,7 @@ struct control_pool {
 	uint32_t *flows;
 	struct moves moves;
 	uint32_t *held;
+	struct moves_claim *claims;
 };
 
 struct control {

@@ -75,6 +75,35 @@ static int publish_pool(struct control *control, struct control_pool *pool)
 	return dataplane_publish_ring(control->dp, pool->id, fd);
 }
 
+/* What moves in a pool after a tick, until it is live. */
+struct settled {
+	struct moves moves;
+	struct moves_claim *claims;
+};
+
+/* Return: the number of moves that changed or went, or -ENOMEM. */
+static ssize_t settle_moves(const struct control_pool *pool, int64_t now_ms, struct settled *out)
+{
+	size_t len = pool->moves.len, n_members = pool->ring->n_members, changed;
+
+	out->moves = (struct moves){.len = len, .capacity = len + 1};
+	out->moves.list = malloc(out->moves.capacity * sizeof(*out->moves.list));
+	out->claims = calloc(n_members + 1, sizeof(*out->claims));
+	if (!out->moves.list || !out->claims)
+		return -ENOMEM;
+	if (len)
+		memcpy(out->moves.list, pool->moves.list, len * sizeof(*out->moves.list));
+	/*
+	 * Settled is what had learned before the flows were counted: one that was learning
+	 * until now may have got another flow since.
+	 */
+	changed = moves_settle(&out->moves, pool->held);
+	changed += moves_expire(&out->moves, now_ms);
+	if (changed && moves_claims(&out->moves, pool->ids, n_members, out->claims))
+		return -ENOMEM;
+	return (ssize_t)changed;
+}
+
 /*
  * held[] is parallel to the moves, so it is counted anew after the list got shorter.
  * The list is always that of the live ring, also if that cannot be replaced.
@@ -82,28 +111,24 @@ static int publish_pool(struct control *control, struct control_pool *pool)
 static int settle_pool(struct control *control, struct control_pool *pool, int64_t now_ms,
 		       bool *changed)
 {
-	struct moves before = pool->moves, next = {.len = before.len, .capacity = before.len + 1};
-	size_t gone;
-	int err;
+	struct settled now = {pool->moves, pool->claims}, next = {};
+	ssize_t count = settle_moves(pool, now_ms, &next);
+	int err = count < 0 ? (int)count : 0;
 
-	next.list = malloc(next.capacity * sizeof(*next.list));
-	if (!next.list)
-		return -ENOMEM;
-	if (before.len)
-		memcpy(next.list, before.list, before.len * sizeof(*next.list));
-	/*
-	 * Settled is what had learned before the flows were counted: one that was learning
-	 * until now may have got another flow since.
-	 */
-	gone = moves_settle(&next, pool->held);
-	gone += moves_expire(&next, now_ms);
-	pool->moves = next;
-	err = gone ? publish_pool(control, pool) : 0;
-	if (err)
-		pool->moves = before;
-	else
-		*changed |= gone > 0;
-	moves_release(err ? &next : &before);
+	if (count > 0) {
+		pool->moves = next.moves;
+		pool->claims = next.claims;
+		err = publish_pool(control, pool);
+	}
+	if (count > 0 && !err) {
+		*changed = true;
+		next = now;
+	} else {
+		pool->moves = now.moves;
+		pool->claims = now.claims;
+	}
+	moves_release(&next.moves);
+	free(next.claims);
 	return err;
 }
 
@@ -129,12 +154,7 @@ static int tick_moves(struct control *control)
 
 bool control_is_draining(const struct control_pool *pool, uint16_t member)
 {
-	if (pool->flows[member])
-		return true;
-	for (size_t i = 0; i < pool->moves.len; i++)
-		if (pool->moves.list[i].previous == pool->ids[member])
-			return true;
-	return false;
+	return pool->flows[member] || pool->claims[member].learning;
 }
 
 /* The first backend that has drained and is to leave, or whose time to drain is up. */

@@ -74,10 +74,10 @@ static bool is_gone(const struct moves_terms *terms, uint16_t id)
 	return id == RING_NONE || (terms->dead && terms->dead[id]);
 }
 
-/* Only remembered flows count from now on. */
-static void end_learning(struct move *move)
+/* Only remembered flows count from now on, of @previous for the most part. */
+static void end_learning(struct move *move, uint16_t previous)
 {
-	move->previous = RING_NONE;
+	move->previous = previous;
 	move->tcp_until_ms = 0;
 	move->other_until_ms = 0;
 }
@@ -101,18 +101,21 @@ static int add_piece(struct moves *out, uint64_t first, uint64_t last, const str
 	move.first = first;
 	move.last = last;
 	if (was && is_gone(terms, was->previous))
-		end_learning(&move);
+		end_learning(&move, RING_NONE);
 	if (!stretch)
 		return was ? moves_add(out, &move) : 0;
 	if (was && moves_learning(&move)) {
 		if (move.previous == stretch->new_id)
-			end_learning(&move);
+			end_learning(&move,
+				     is_gone(terms, stretch->old_id) ? RING_NONE : stretch->old_id);
 		return moves_add(out, &move);
 	}
 	if (!is_gone(terms, stretch->old_id))
 		start_learning(&move, stretch->old_id, terms);
 	else if (!was)
 		return 0;
+	else if (move.previous == stretch->new_id)
+		move.previous = RING_NONE;
 	return moves_add(out, &move);
 }
 
@@ -219,8 +222,6 @@ size_t moves_expire(struct moves *moves, int64_t now_ms)
 			move->tcp_until_ms = 0;
 		if (other)
 			move->other_until_ms = 0;
-		if (!moves_learning(move))
-			move->previous = RING_NONE;
 		changed += tcp || other;
 	}
 	return changed;

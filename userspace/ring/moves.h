@@ -20,9 +20,10 @@
 /**
  * struct move - one moving arc
  * @first, @last: its hashes, both included; never wraps, so @first <= @last
- * @previous: id of the previous owner, or RING_NONE: only remembered flows count
- * @tcp_until_ms: TCP flows may turn up until then; 0: over
- * @other_until_ms: the same for other protocols
+ * @previous: id of the previous owner, or RING_NONE if it is dead or there was none
+ * @tcp_until_ms: TCP flows of it that nobody remembers may turn up until then; 0: over
+ * @other_until_ms: the same for other protocols. Both 0: only remembered flows count,
+ *	and @previous merely tells whose they most likely are
  */
 struct move {
 	uint64_t first;
@@ -60,7 +61,9 @@ struct moves_terms {
  * A settled arc that changes its owner starts to learn, with the old owner as
  * previous. One that is learning keeps its previous owner and its times, as the
  * flows that its owner of the meantime got are remembered. One that has learned
- * starts over with that owner as previous. A dead owner leaves no claim.
+ * starts over with that owner as previous. A learning one that is given back to its
+ * previous owner has learned, with the owner of the meantime as previous. A dead owner
+ * leaves no claim.
  *
  * Return: 0; -EINVAL as ring_compare(); -ENOMEM. On error @out is left as it was.
  */
@@ -91,6 +94,31 @@ ptrdiff_t moves_find(const struct moves *moves, uint64_t hash);
 
 /** moves_learning() - true if unremembered flows may still be the previous owner's */
 bool moves_learning(const struct move *move);
+
+/**
+ * struct moves_claim - what one backend still has of the moving arcs
+ * @arcs: number of moves whose previous owner it is
+ * @learning: how many of them are learning: unremembered flows of it may turn up
+ * @length: hashes in these arcs
+ * @tcp_until_ms, @other_until_ms: the latest of the arcs' learning times; 0: over
+ */
+struct moves_claim {
+	size_t arcs;
+	size_t learning;
+	ring_length length;
+	int64_t tcp_until_ms;
+	int64_t other_until_ms;
+};
+
+/**
+ * moves_claims() - what each of some backends still has of the moving arcs
+ * @ids: @n of them, each below RING_NONE and at most once
+ * @claims: receives @n claims, parallel to @ids
+ *
+ * One pass over the moves. Return: 0; -ENOMEM, then @claims is as it was.
+ */
+int moves_claims(const struct moves *moves, const uint32_t *ids, size_t n,
+		 struct moves_claim *claims);
 
 /**
  * struct moving_ring - positions of a ring and of the edges of its moves, merged
