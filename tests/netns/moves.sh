@@ -191,6 +191,13 @@ arcs() { answer "[.pools[] | select(.name == \"$1\") | .moving.arcs // 0] | add"
 moving() { [ "$(arcs "$1")" -gt 0 ]; }
 settled() { is "$(answer '[.pools[] | select(.moving)] | length' status)" 0; }
 
+# What a draining backend waits for, as status tells it: draining BACKEND POOL FILTER
+draining() {
+	answer ".draining[] | select(.name == \"$1\" and .pool == \"$2\") | $3" status
+}
+
+share_of() { answer ".[] | select(.name == \"$1\") | .share" backend list --pool "$2"; }
+
 # Entries in a flow table: flows, old_flows, embryos or other_flows
 entries() { topology_on_lb bpftool -j map dump pinned "$PINS/$1" | jq length; }
 

@@ -133,8 +133,13 @@ check 'b1 gets no new connections' gets_no_new b1
 learns 'drain'
 check 'b1 is still draining' states b1 draining
 check 'b1 keeps its old flows' keeps_old b1
+# Those of connections that have closed are remembered for a while too.
+check 'status counts them' test "$(draining b1 nat4 .flows)" -ge "$(open_to b1 nat4)"
+check 'status: their arcs wait for them alone' is "$(draining b1 nat4 '.arcs > 0 and
+	.share > 0 and .learning_tcp_s == 0 and .learning_other_s == 0 and .cut_off_s == null')" true
 check 'its clients leave' close_to b1
 check 'b1 has drained' wait_long 15 states b1 drained
+check 'status: it waits for nothing' is "$(draining b1 nat4 .name)" ''
 check 'b1 has no connection' is "$(connections_of b1)" 0
 
 check 'the weight of b2 goes down' in_pools backend weight b2 0.5

@@ -59,15 +59,20 @@ check 'its clients notice' wait_for 5 none_to b1
 check 'within a second' broke_between -1000 1000
 check 'they, and nobody else' only_broken b1 "$opened"
 
-opened=$(opened_to b2)
+opened=$(opened_to b2) share=$(share_of b2 nat4)
 began=$(now_ms)
 check 'b2 drains for 3 seconds' in_pools backend drain b2 --timeout 3s
 check 'b2 is draining' states b2 draining
+check 'status: its arcs are those that it had' is "$(draining b2 nat4 .share)" "$share"
+check 'status: when they are cut off, and what they learn until then' is \
+	"$(draining b2 dr6 '.arcs > 20 and .cut_off_s >= 1 and .cut_off_s <= 3 and
+		.learning_tcp_s > 1 and .learning_tcp_s <= 5 and .then == "keep"')" true
 check 'b2 keeps its clients' is "$(opened_to b2)" "$opened"
 check 'then they are cut off' wait_long 10 none_to b2
 # Whole seconds, the daemon's next tick, and the clients' next request.
 check 'when the time is over' broke_between 2000 6000
 check 'b2 has drained' states b2 drained
+check 'status: nobody drains any more' is "$(answer '.draining | length' status)" 0
 check 'it cut off its own clients, and nobody else' only_broken b2 "$opened"
 check 'b2 is back' in_pools backend undrain b2
 check 'b2 is up' states b2 up
@@ -76,6 +81,7 @@ opened=$(opened_to b3)
 began=$(now_ms)
 check 'b3 is removed within 3 seconds' in_pools backend remove b3 --timeout 3s
 check 'b3 is draining' states b3 draining
+check 'status: it leaves then' is "$(draining b3 nat4 .then)" remove
 check 'b3 keeps its clients' is "$(opened_to b3)" "$opened"
 check 'b3 leaves with clients of its own' wait_long 10 gone_from_pools b3
 check 'they notice' wait_for 5 none_to b3

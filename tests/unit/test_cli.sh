@@ -120,6 +120,12 @@ answers = {
                                "attach": "single"}],
                "pools": [{**pool, "moving": {"arcs": 198, "share": 0.25, "flows": 17,
                                              "learning_tcp_s": 3541, "learning_other_s": 0}}],
+               "draining": [{"pool": "web", "name": "web9", "flows": 812, "arcs": 57,
+                             "share": 0.1234, "learning_tcp_s": 3541, "learning_other_s": 0,
+                             "cut_off_s": 600, "then": "remove"},
+                            {"pool": "web", "name": "web10", "flows": 1, "arcs": 0,
+                             "share": 0, "learning_tcp_s": 0, "learning_other_s": 0,
+                             "cut_off_s": None, "then": "keep"}],
                "tables": [{"name": "established", "size": 262144, "bytes": 22544384}],
                "vips": 2, "backends": 2},
     "vip.list": [vip, vip6],
@@ -454,6 +460,10 @@ web   nat             2     1.5     200        300
 
 MOVING IN POOL  ARCS    SHARE  OLD FLOWS  LEARNING TCP  LEARNING OTHER
 web              198  25.00 %         17        3541 s             0 s
+
+DRAINING  POOL  ARCS    SHARE  FLOWS  LEARNING TCP  LEARNING OTHER  CUT OFF IN  THEN
+web9      web     57  12.34 %    812        3541 s             0 s       600 s  remove
+web10     web      0   0.00 %      1           0 s             0 s       never  keep
 
 FLOW TABLE   ENTRIES    MEMORY
 established   262144  21.5 MiB' "${online[@]}" status

@@ -46,6 +46,8 @@ static int print_status(const struct cli_options *options, const json_t *result)
 	status = print_pools(json_object_get(result, "pools"));
 	if (!status)
 		status = print_moving(json_object_get(result, "pools"));
+	if (!status)
+		status = print_draining(json_object_get(result, "draining"));
 	if (status)
 		return status;
 	putchar('\n');
@@ -62,10 +64,15 @@ static int run_status(const struct cli_options *options, char *const *operands)
 const struct cli_command cmd_status = {
 	.name = "status",
 	.summary = "the daemon, its interfaces and its pools",
-	.about = "Shows ringlbd's version and uptime, its configuration file and whether what is\n"
-		 "live differs from it, the interfaces with the way the program is attached to "
-		 "each,\n"
-		 "and the pools.",
+	.about =
+		"Shows ringlbd's version and uptime, its configuration file and whether what is\n"
+		"live differs from it, the interfaces with the way the program is attached to "
+		"each,\n"
+		"and the pools. While arcs move: how many of each pool, their share of the hash\n"
+		"space, the old flows that hold them, and for how long unknown flows still count\n"
+		"as old (LEARNING). The same for each backend that drains, of the arcs that were\n"
+		"its own, with its flows, when the drain's timeout cuts them off and what becomes\n"
+		"of the backend then.",
 	.examples = "  ringlb status\n"
 		    "  ringlb status --json | jq -r '.interfaces[].mode'",
 	.run = run_status,

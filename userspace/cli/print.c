@@ -19,6 +19,11 @@ static void integer(struct table *table, const json_t *object, const char *membe
 	table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(object, member));
 }
 
+static void seconds(struct table *table, const json_t *object, const char *member)
+{
+	table_cell(table, "%" JSON_INTEGER_FORMAT " s", answer_integer(object, member));
+}
+
 static int finish(struct table *table)
 {
 	if (!table_print(table))
@@ -94,15 +99,52 @@ int print_moving(const json_t *pools)
 		integer(&table, moving, "arcs");
 		table_cell(&table, "%.2f %%", answer_percent(moving, "share"));
 		integer(&table, moving, "flows");
-		table_cell(&table, "%" JSON_INTEGER_FORMAT " s",
-			   answer_integer(moving, "learning_tcp_s"));
-		table_cell(&table, "%" JSON_INTEGER_FORMAT " s",
-			   answer_integer(moving, "learning_other_s"));
+		seconds(&table, moving, "learning_tcp_s");
+		seconds(&table, moving, "learning_other_s");
 	}
 	/* An empty table holds nothing that would have to be released. */
 	if (!any)
 		return CLI_DONE;
 	putchar('\n');
+	return finish(&table);
+}
+
+/* Nothing is printed while nobody drains. */
+int print_draining(const json_t *draining)
+{
+	static const struct table_column columns[] = {
+		{"DRAINING", TABLE_LEFT},
+		{"POOL", TABLE_LEFT},
+		{"ARCS", TABLE_RIGHT},
+		{"SHARE", TABLE_RIGHT},
+		{"FLOWS", TABLE_RIGHT},
+		{"LEARNING TCP", TABLE_RIGHT},
+		{"LEARNING OTHER", TABLE_RIGHT},
+		{"CUT OFF IN", TABLE_RIGHT},
+		{"THEN", TABLE_LEFT},
+	};
+	struct table table;
+
+	if (!json_array_size(draining))
+		return CLI_DONE;
+	putchar('\n');
+	table_init(&table, columns, COUNT(columns));
+	for (size_t i = 0; i < json_array_size(draining); i++) {
+		const json_t *one = json_array_get(draining, i);
+
+		text(&table, one, "name");
+		text(&table, one, "pool");
+		integer(&table, one, "arcs");
+		table_cell(&table, "%.2f %%", answer_percent(one, "share"));
+		integer(&table, one, "flows");
+		seconds(&table, one, "learning_tcp_s");
+		seconds(&table, one, "learning_other_s");
+		if (json_is_integer(json_object_get(one, "cut_off_s")))
+			seconds(&table, one, "cut_off_s");
+		else
+			table_cell(&table, "never");
+		text(&table, one, "then");
+	}
 	return finish(&table);
 }
 

@@ -55,6 +55,20 @@ json_t *api_backends(struct api *api, const struct config_pool *only);
 void api_set_place(json_t *object, const struct control_pool *live, uint16_t member,
 		   const struct config_backend *backend);
 
+/* What moves in a pool; null if nothing does. */
+json_t *api_moving(const struct control_pool *live);
+
+/* True while a backend that gets no new flows waits for its old ones. */
+bool api_is_draining(const struct control_pool *live, uint16_t member,
+		     const struct config_backend *backend);
+
+/* What a backend that drains, or has drained, still has of the moving arcs; else null. */
+json_t *api_drain(const struct control_pool *live, uint16_t member,
+		  const struct config_backend *backend);
+
+/* All backends that are draining. */
+json_t *api_draining(const struct control *control);
+
 /* differences.c: what became different, a line each. */
 json_t *api_differences(const struct config *before, const struct config *after);
 

@@ -32,31 +32,6 @@ static json_t *interface_json(struct api *api, const struct config_interface *in
 			 "attach", attachment.shared ? "dispatcher" : "single");
 }
 
-/* The arcs of a pool that are moving, summed up; null if none is. */
-static json_t *moving_json(const struct control_pool *live)
-{
-	int64_t now_ms = control_now_ms(), tcp_left_ms = 0, other_left_ms = 0;
-	ring_length sum = 0;
-	uint64_t held = 0;
-
-	if (!live->moves.len)
-		return json_null();
-	for (size_t i = 0; i < live->moves.len; i++) {
-		const struct move *move = &live->moves.list[i];
-
-		sum += (ring_length)(move->last - move->first) + 1;
-		held += live->held[i];
-		if (move->tcp_until_ms - now_ms > tcp_left_ms)
-			tcp_left_ms = move->tcp_until_ms - now_ms;
-		if (move->other_until_ms - now_ms > other_left_ms)
-			other_left_ms = move->other_until_ms - now_ms;
-	}
-	return json_pack("{s:I, s:f, s:I, s:I, s:I}", "arcs", (json_int_t)live->moves.len, "share",
-			 ring_share(live->ring, sum), "flows", (json_int_t)held, "learning_tcp_s",
-			 (json_int_t)(tcp_left_ms + 999) / 1000, "learning_other_s",
-			 (json_int_t)(other_left_ms + 999) / 1000);
-}
-
 static json_t *pool_json(struct api *api, const struct config_pool *pool)
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
@@ -70,7 +45,7 @@ static json_t *pool_json(struct api *api, const struct config_pool *pool)
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "name", pool->name, "forward",
 			 text_forward(pool->forward), "vnodes", (int)pool->vnodes, "positions",
 			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight,
-			 "moving", moving_json(live));
+			 "moving", api_moving(live));
 }
 
 static json_t *pools_json(struct api *api)
@@ -111,12 +86,12 @@ json_t *api_status(struct api *api, json_t *request)
 	for (size_t p = 0; p < running->n_pools; p++)
 		backends += running->pools[p].n_backends;
 	return server_result(json_pack(
-		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:i, s:i}", "version",
+		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:i, s:i}", "version",
 		RINGLB_VERSION, "pid", (int)getpid(), "uptime_s",
 		(json_int_t)(now.tv_sec - api->started), "config", control->config_path, "changed",
 		(int)control->changed, "pin_dir", control->options.pin_dir, "interfaces",
-		interfaces, "pools", pools_json(api), "tables", tables_json(api), "vips",
-		(int)running->n_vips, "backends", (int)backends));
+		interfaces, "pools", pools_json(api), "draining", api_draining(control), "tables",
+		tables_json(api), "vips", (int)running->n_vips, "backends", (int)backends));
 }
 
 json_t *api_vip(struct api *api, const struct config_vip *vip)
@@ -174,8 +149,7 @@ static const char *state_text(const struct control_pool *live, uint16_t member,
 	if (live->down[member])
 		return live->takes[member] ? "panic" : "down";
 	if (backend->drain != CONFIG_NO_DRAIN)
-		return control_is_draining(live, member) && live->takes[member] ? "draining"
-										: "drained";
+		return api_is_draining(live, member, backend) ? "draining" : "drained";
 	if (live->nexthops[member].state == NEXTHOP_RESOLVED && !backend->weight_milli)
 		return "no-weight";
 	return nexthop_text(live->nexthops[member].state);
@@ -250,6 +224,7 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 	if (!object)
 		return NULL;
 	api_set_place(object, live, member, backend);
+	json_object_set_new(object, "drain", api_drain(live, member, backend));
 	json_object_set_new(object, "check", check_json(api, pool, backend));
 	return object;
 }
