@@ -21,6 +21,8 @@
 #define VIPS_MAX    4096
 #define REPLIES_MAX 131072
 #define EGRESS_MAX  256
+/* What the configuration may have, twice: a change may replace every one. */
+#define QUIC_IDS_MAX 131072
 /* Backend ids are 0 to 65534; BACKEND_NONE marks a slot that nobody owns. */
 #define BACKENDS_MAX	   65535
 #define BACKEND_NONE	   0xffff
@@ -76,7 +78,8 @@ struct vip {
 	__u16 mss; /* host byte order: largest MSS option a SYN may carry; 0: any */
 	__u8 hash; /* enum vip_hash */
 	__u8 flags;
-	__u8 pad[6];
+	__u8 pad[2];
+	__u32 quic; /* QUIC_LEN() of each configuration; 0: connection ids do not count here */
 };
 _Static_assert(sizeof(struct vip) == 16, "vip value");
 
@@ -86,6 +89,48 @@ enum vip_hash {
 	VIP_HASH_SOURCE = 1,	       /* the source address and nothing else */
 	VIP_HASH_SOURCE_PORT_LESS = 2, /* all but the source port */
 };
+
+/*
+ * A QUIC connection id that a backend made names it: its first three bits name a
+ * configuration, and its second octet begins the server id, whose length the
+ * configuration gives. 4 bits of vip.quic for each of the 7 configurations there can
+ * be; the eighth, which says that an id names nobody, is always 0 there.
+ * Source: draft-ietf-quic-load-balancers-21, sections 3.1 and 5.
+ */
+#define QUIC_CONFIGS		 7
+#define QUIC_ID_LEN_MAX		 15
+#define QUIC_CONFIG(first)	 ((first) >> 5)
+#define QUIC_LEN(quic, config)	 ((quic) >> ((config) * 4) & 0xf)
+#define QUIC_LEN_AT(len, config) ((__u32)(len) << ((config) * 4))
+
+/* Key of map `quic_ids`: octets after the `len` of the server id are zero. */
+struct quic_id {
+	__u16 pool;
+	__u8 config;
+	__u8 len;
+	__u8 octets[QUIC_ID_LEN_MAX + 1];
+};
+_Static_assert(sizeof(struct quic_id) == 20, "quic_id is a raw map key");
+
+/* Value of map `quic_ids`; counts while the backend is this incarnation and alive. */
+struct quic_backend {
+	__u32 backend;
+	__u32 incarnation;
+};
+_Static_assert(sizeof(struct quic_backend) == 8, "quic_backend value");
+
+/* Index of the per-CPU map `quic_counts`: how packets to QUIC VIPs found their backend. */
+#define QUIC_COUNTS(X)                                                                             \
+	X(ID, "to the backend that the connection id names")                                       \
+	X(GONE, "the connection id names a backend that is down or gone: by hash")                 \
+	X(UNKNOWN, "the connection id names no backend of the pool: by hash")                      \
+	X(UNROUTABLE, "the connection id is too short or of no configuration in use: by hash")     \
+	X(OPENING, "Initial or 0-RTT, whose connection id the client made up: by hash")            \
+	X(OTHER, "other long headers and versions, or no QUIC at all: by hash")
+
+#define QUIC_COUNT_ENUM(name, text) QUIC_##name,
+enum quic_count { QUIC_COUNTS(QUIC_COUNT_ENUM) QUIC_COUNT };
+#undef QUIC_COUNT_ENUM
 
 enum forward {
 	FORWARD_DR = 1,

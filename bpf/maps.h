@@ -135,6 +135,22 @@ struct {
 	__type(value, __u64);
 } flow_counts SEC(".maps");
 
+/* Without ids there is no memory to hold. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, QUIC_IDS_MAX);
+	__type(key, struct quic_id);
+	__type(value, struct quic_backend);
+} quic_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, QUIC_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} quic_counts SEC(".maps");
+
 /* For userspace only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

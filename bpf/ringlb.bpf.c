@@ -4,6 +4,7 @@
  *
  *   parse.h         Ethernet, IP, ports -> struct flow
  *   vip.h           is its destination a VIP, or its source a nat backend?
+ *   quic.h          does the client say by its connection id which backend it has?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
  *   flows.h         only where an arc is moving: did this flow have another backend?
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
@@ -19,6 +20,7 @@
 #include "bpf/forward_nat.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"
+#include "bpf/quic.h"
 #include "bpf/reply.h"
 #include "bpf/ring_search.h"
 #include "bpf/transmit.h"
@@ -44,12 +46,25 @@ static __always_inline enum verdict forward(struct packet *packet, __u32 id)
 	return transmit(packet, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
 }
 
+/* The backend that the flow's hash gives the packet or, where that moves, the flow tables. */
+static __always_inline enum verdict choose_by_hash(struct packet *packet, const struct vip *vip,
+						   __u32 *backend)
+{
+	struct ring_move move = {};
+	enum verdict verdict = ring_find_backend(vip, &packet->flow, backend, &move);
+
+	if (verdict != CONTINUE)
+		return verdict;
+	if (move.flags)
+		*backend = flows_choose(packet, vip, *backend, &move);
+	return *backend == BACKEND_NONE ? DROP_NO_BACKEND : CONTINUE;
+}
+
 /* A packet to a VIP. @cur is at the start of the layer 4 header. */
 static __always_inline enum verdict balance(struct cursor *cur, struct packet *packet,
 					    const struct vip *vip)
 {
 	enum verdict verdict = parse_tcp_udp(cur, packet);
-	struct ring_move move = {};
 	__u32 backend;
 
 	if (verdict != CONTINUE)
@@ -57,13 +72,11 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	if (packet_ttl(packet) <= 1)
 		return DROP_TTL;
 	count_packet(&vip_counters, vip->vip, packet);
-	verdict = ring_find_backend(vip, &packet->flow, &backend, &move);
+	backend = quic_backend_of(cur, vip);
+	if (backend == BACKEND_NONE)
+		verdict = choose_by_hash(packet, vip, &backend);
 	if (verdict != CONTINUE)
 		return verdict;
-	if (move.flags)
-		backend = flows_choose(packet, vip, backend, &move);
-	if (backend == BACKEND_NONE)
-		return DROP_NO_BACKEND;
 	return forward(packet, backend);
 }
 

@@ -7,7 +7,8 @@
  *   shell      command                     runs in the namespaces of the rig
  *   ifindex    name                        {"ifindex": N}
  *   egress     ifindex
- *   vip        address protocol port vip pool
+ *   vip        address protocol port vip pool quic      quic as in struct vip
+ *   quic_id    pool config octets backend               octets are hex digits
  *   reply      address protocol port to_address to_port
  *   backend    id address port forward     forward is "dr" or "nat"
  *   nexthop    id ifindex destination source
@@ -104,9 +105,41 @@ static json_t *do_vip(const json_t *command)
 	const struct vip value = {
 		.vip = number_of(command, "vip"),
 		.pool = number_of(command, "pool"),
+		.quic = number_of(command, "quic"),
 	};
 
 	return key.family ? done(dataplane_set_vip(rig.dp, &key, &value)) : NULL;
+}
+
+/* As many octets as @text has, or -1. */
+static int read_octets(const char *text, uint8_t *octets, size_t max)
+{
+	size_t len = strlen(text) / 2;
+
+	if (len > max || strlen(text) % 2)
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		if (sscanf(text + 2 * i, "%2hhx", &octets[i]) != 1)
+			return -1;
+	}
+	return (int)len;
+}
+
+static json_t *do_quic_id(const json_t *command)
+{
+	uint32_t id = number_of(command, "backend");
+	struct quic_id key = {
+		.pool = number_of(command, "pool"),
+		.config = number_of(command, "config"),
+	};
+	struct quic_backend value = {.backend = id};
+	int len = read_octets(text_of(command, "octets"), key.octets, QUIC_ID_LEN_MAX);
+
+	if (len < 1 || id >= BACKENDS_MAX)
+		return NULL;
+	key.len = (uint8_t)len;
+	value.incarnation = dataplane_get_backend(rig.dp, id)->incarnation;
+	return done(dataplane_set_quic_id(rig.dp, &key, &value));
 }
 
 static json_t *do_reply(const json_t *command)
@@ -181,17 +214,10 @@ static json_t *do_no_ring(const json_t *command)
 
 static bool read_frame(const json_t *command, struct frame *frame)
 {
-	const char *text = text_of(command, "frame");
-	size_t len = strlen(text) / 2;
+	int len = read_octets(text_of(command, "frame"), frame->bytes, RIG_FRAME_TOP);
 
-	if (len < RIG_FRAME_MIN || len > RIG_FRAME_TOP || strlen(text) % 2)
-		return false;
-	frame->len = len;
-	for (size_t i = 0; i < len; i++) {
-		if (sscanf(text + 2 * i, "%2hhx", &frame->bytes[i]) != 1)
-			return false;
-	}
-	return true;
+	frame->len = (size_t)len;
+	return len >= RIG_FRAME_MIN;
 }
 
 /* The one verdict that was counted since the last call, or VERDICT_COUNT. */
@@ -237,7 +263,7 @@ static const struct {
 	{"shell", do_shell},	 {"ifindex", do_ifindex}, {"egress", do_egress},
 	{"vip", do_vip},	 {"reply", do_reply},	  {"backend", do_backend},
 	{"nexthop", do_nexthop}, {"ring", do_ring},	  {"no_ring", do_no_ring},
-	{"run", do_run},
+	{"quic_id", do_quic_id}, {"run", do_run},
 };
 
 static json_t *answer(const char *line)

@@ -65,14 +65,20 @@ int dataplane_count_flows(struct dataplane *dp, enum flow_count what, uint64_t *
 	return read_packets(dp, bpf_map__fd(dp->skeleton->maps.flow_counts), what, packets);
 }
 
-struct flow_count_words {
+int dataplane_count_quic(struct dataplane *dp, enum quic_count what, uint64_t *packets)
+{
+	return read_packets(dp, bpf_map__fd(dp->skeleton->maps.quic_counts), what, packets);
+}
+
+struct count_words {
 	const char *name;
 	const char *text;
 };
 
-#define FLOW_COUNT_WORDS(name, text) {#name, text},
-static const struct flow_count_words flow_count_words[] = {FLOW_COUNTS(FLOW_COUNT_WORDS)};
-#undef FLOW_COUNT_WORDS
+#define COUNT_WORDS(name, text) {#name, text},
+static const struct count_words flow_count_words[] = {FLOW_COUNTS(COUNT_WORDS)};
+static const struct count_words quic_count_words[] = {QUIC_COUNTS(COUNT_WORDS)};
+#undef COUNT_WORDS
 
 const char *flow_count_name(enum flow_count what)
 {
@@ -82,6 +88,16 @@ const char *flow_count_name(enum flow_count what)
 const char *flow_count_text(enum flow_count what)
 {
 	return flow_count_words[what].text;
+}
+
+const char *quic_count_name(enum quic_count what)
+{
+	return quic_count_words[what].name;
+}
+
+const char *quic_count_text(enum quic_count what)
+{
+	return quic_count_words[what].text;
 }
 
 struct verdict_words {

@@ -25,7 +25,7 @@
 
 struct dataplane;
 
-/* @key: a struct endpoint (VIPs, replies) or a struct label_key (labels) */
+/* @key: a struct endpoint (VIPs, replies), struct quic_id or struct label_key */
 typedef bool dataplane_keep(void *context, const void *key);
 
 struct dataplane_error {
@@ -49,11 +49,13 @@ struct dataplane_attachment {
  * @pool: id of the VIP's pool
  * @slot, @position, @backend (the owner): valid if @len is not 0
  * @moving: the arc moves; @previous is its previous owner, or BACKEND_NONE
+ * @quic: of the VIP: QUIC_LEN() of each configuration
  * @len: positions in the live ring
  */
 struct dataplane_match {
 	struct endpoint vip;
 	uint32_t pool;
+	uint32_t quic;
 	uint64_t hash;
 	uint32_t len;
 	uint32_t slot;
@@ -209,6 +211,11 @@ int dataplane_remove_reply(struct dataplane *dp, const struct endpoint *key);
 int dataplane_next_reply(struct dataplane *dp, struct endpoint *cursor, struct reply *value);
 int dataplane_prune_replies(struct dataplane *dp, dataplane_keep *keep, void *context);
 
+/* Which backend of a pool a QUIC connection id names, by the server id in it. */
+int dataplane_set_quic_id(struct dataplane *dp, const struct quic_id *key,
+			  const struct quic_backend *value);
+int dataplane_prune_quic_ids(struct dataplane *dp, dataplane_keep *keep, void *context);
+
 /**
  * Backends. Only `address`, `port`, `family` and `forward` of @backend count; an
  * entry that says the same keeps its next hop and its counters, any other one gets
@@ -287,6 +294,7 @@ int dataplane_count_verdict(struct dataplane *dp, enum verdict verdict, uint64_t
 int dataplane_count_vip(struct dataplane *dp, uint32_t vip, struct counter *counter);
 int dataplane_count_backend(struct dataplane *dp, uint32_t backend, struct counter *counter);
 int dataplane_count_flows(struct dataplane *dp, enum flow_count what, uint64_t *packets);
+int dataplane_count_quic(struct dataplane *dp, enum quic_count what, uint64_t *packets);
 int dataplane_reset_vip(struct dataplane *dp, uint32_t vip);
 
 /**
@@ -295,6 +303,21 @@ int dataplane_reset_vip(struct dataplane *dp, uint32_t vip);
  * Return: 0; -ENOENT if no VIP matches; -ENODATA if the pool has no ring; -errno.
  */
 int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match);
+
+/**
+ * dataplane_match_quic() - what a connection id makes of a match
+ * @match: filled by dataplane_lookup()
+ * @cid: @len octets: the destination connection id of a packet with a short header
+ * @backend: receives the id of the backend that it names, if it names one
+ *
+ * Return: enum quic_count, QUIC_ID if the packet goes to *@backend; -errno.
+ */
+int dataplane_match_quic(struct dataplane *dp, const struct dataplane_match *match,
+			 const uint8_t *cid, size_t len, uint32_t *backend);
+
+/** quic_count_name() - "UNKNOWN"; quic_count_text() - one line */
+const char *quic_count_name(enum quic_count what);
+const char *quic_count_text(enum quic_count what);
 
 /** flow_count_name() - "HIT"; flow_count_text() - one line */
 const char *flow_count_name(enum flow_count what);

@@ -384,6 +384,7 @@ int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct datap
 		return err;
 	found.pool = vip.pool;
 	found.hash = flow_hash_by(flow, vip.hash, live.words[RING_SEED_AT]);
+	found.quic = vip.quic;
 	match_words(&found, live.words);
 	live_ring_close(&live);
 	*match = found;

@@ -107,6 +107,20 @@ int dataplane_prune_replies(struct dataplane *dp, dataplane_keep *keep, void *co
 			   REPLIES_MAX, keep, context);
 }
 
+int dataplane_set_quic_id(struct dataplane *dp, const struct quic_id *key,
+			  const struct quic_backend *value)
+{
+	struct quic_backend live;
+
+	return table_set(bpf_map__fd(dp->skeleton->maps.quic_ids), key, value, &live, sizeof(live));
+}
+
+int dataplane_prune_quic_ids(struct dataplane *dp, dataplane_keep *keep, void *context)
+{
+	return table_prune(bpf_map__fd(dp->skeleton->maps.quic_ids), sizeof(struct quic_id),
+			   QUIC_IDS_MAX, keep, context);
+}
+
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
 			const struct label *label)
 {
