@@ -17,6 +17,8 @@
 #define STEPS	  100
 #define MARGIN_MS 120000 /* real time, which passes too, is far less */
 
+static struct churn *const churn = &churns[0];
+
 enum state { IDLE, OPENING, OPEN, ENDED };
 
 /**
@@ -53,7 +55,7 @@ static bool is_open(const struct client *client)
 
 static bool backend_lives(const struct client *client)
 {
-	const struct churn_backend *backend = &churn.backends[client->backend];
+	const struct churn_backend *backend = &churn->backends[client->backend];
 
 	return backend->lives == client->life && churn_takes(backend);
 }
@@ -66,19 +68,19 @@ static void fail_client(const struct client *client, const char *what, uint32_t 
 	fail_msg("step %d: client %td (%s, IPv%d), of backend %d id %u: %s, reached id %u; "
 		 "owner %u, %s, previous %u",
 		 town.step, client - town.clients, is_tcp(client) ? "TCP" : "UDP",
-		 client->flow.family, client->backend, churn.backends[client->backend].id, what,
+		 client->flow.family, client->backend, churn->backends[client->backend].id, what,
 		 reached, match.backend, match.moving ? "moving" : "settled", match.previous);
 }
 
 /* The client takes the backend that @id stands for as its own. */
 static void settle_with(struct client *client, uint32_t id, uint32_t must_take)
 {
-	int backend = churn_find(id);
+	int backend = churn_find(churn, id);
 
-	if (backend < 0 || !(churn_takes(&churn.backends[backend]) & must_take))
+	if (backend < 0 || !(churn_takes(&churn->backends[backend]) & must_take))
 		fail_client(client, "not a backend for it", id);
 	client->backend = backend;
-	client->life = churn.backends[backend].lives;
+	client->life = churn->backends[backend].lives;
 }
 
 /* The first packet. */
@@ -90,7 +92,7 @@ static void open_flow(struct client *client)
 	client->last_ms = town.now_ms;
 	if (id == BACKEND_NONE) {
 		/* Nobody is there for new flows, and only then. */
-		if (churn_takers())
+		if (churn_takers(churn))
 			fail_client(client, "dropped", id);
 		client->state = IDLE;
 		town.refused++;
@@ -111,12 +113,12 @@ static void send_on(struct client *client, uint8_t flags)
 	client->last_ms = town.now_ms;
 	client->state = OPEN;
 	if (backend_lives(client)) {
-		if (id != churn.backends[client->backend].id)
+		if (id != churn->backends[client->backend].id)
 			fail_client(client, "BROKEN", id);
 		return;
 	}
 	if (id == BACKEND_NONE) {
-		if (churn_takers())
+		if (churn_takers(churn))
 			fail_client(client, "dropped", id);
 		return;
 	}
@@ -171,8 +173,9 @@ static void act_all(void)
 }
 
 /* Between two writes of a change: who is not concerned notices nothing. */
-static void send_in_between(void)
+static void send_in_between(struct churn *changing)
 {
+	(void)changing;
 	for (size_t i = 0; i < CLIENTS; i++) {
 		struct client *client = &town.clients[i];
 
@@ -215,8 +218,8 @@ static void watch_size(void)
 {
 	size_t tracked = 0;
 
-	if (churn.pool.moves.len > town.most_moves)
-		town.most_moves = churn.pool.moves.len;
+	if (churn->pool->moves.len > town.most_moves)
+		town.most_moves = churn->pool->moves.len;
 	for (int table = 0; table < TABLES; table++)
 		tracked += moving_len(table);
 	if (tracked > town.most_tracked)
@@ -227,9 +230,9 @@ static void take_step(void)
 {
 	act_all();
 	if (rng_below(&town.rng, 3)) {
-		churn_random_events(rng_below(&town.rng, 4) ? 1 : 6);
-		churn_leave_drained();
-		churn_apply();
+		churn_random_events(churn, rng_below(&town.rng, 4) ? 1 : 6);
+		churn_leave_drained(churn);
+		churn_apply(churn);
 		act_all();
 	}
 	if (rng_below(&town.rng, 30) == 0)
@@ -260,7 +263,7 @@ static bool is_at_owner(const struct client *client)
 
 	return is_open(client) && backend_lives(client) &&
 	       !dataplane_lookup(rig.dp, &client->flow, &match) &&
-	       match.backend == churn.backends[client->backend].id;
+	       match.backend == churn->backends[client->backend].id;
 }
 
 /*
@@ -269,7 +272,7 @@ static bool is_at_owner(const struct client *client)
  */
 static void check_settles(void)
 {
-	const struct ring *ring = churn.pool.ring;
+	const struct ring *ring = churn->pool->ring;
 	struct dataplane_ring live = {};
 	uint64_t asked;
 
@@ -281,13 +284,13 @@ static void check_settles(void)
 	}
 	pass(2 * CHURN_TCP_LEARN_MS);
 	pass(1);
-	assert_int_equal(churn.pool.moves.len, 0);
+	assert_int_equal(churn->pool->moves.len, 0);
 	assert_int_equal(dataplane_read_ring(rig.dp, MOVING_POOL, &live), 0);
 	assert_null(live.moves);
 	assert_int_equal(live.len, ring->len);
 	for (size_t slot = 0; slot < ring->len; slot++) {
 		assert_int_equal(live.positions[slot], ring->positions[slot]);
-		assert_int_equal(live.owners[slot], churn.pool.ids[ring->owners[slot]]);
+		assert_int_equal(live.owners[slot], churn->pool->ids[ring->owners[slot]]);
 	}
 	dataplane_ring_release(&live);
 	asked = moving_count(FLOW_ASKED);
@@ -314,11 +317,11 @@ static void report(size_t run)
 		      town.refused, town.most_moves, town.most_tracked);
 	print_message("# %zu adds, %zu drains, %zu undrains, %zu weights, %zu kills, %zu back, "
 		      "%zu removed, %zu left\n",
-		      churn.events[ADD], churn.events[DRAIN], churn.events[UNDRAIN],
-		      churn.events[REWEIGH], churn.events[KILL], churn.events[RECOVER],
-		      churn.events[REMOVE_NOW], churn.events[LEAVE]);
+		      churn->events[ADD], churn->events[DRAIN], churn->events[UNDRAIN],
+		      churn->events[REWEIGH], churn->events[KILL], churn->events[RECOVER],
+		      churn->events[REMOVE_NOW], churn->events[LEAVE]);
 	for (int event = 0; event < CHURN_EVENTS; event++)
-		sum.events[event] += churn.events[event];
+		sum.events[event] += churn->events[event];
 	sum.packets += town.packets;
 	sum.reopened += town.reopened;
 	sum.killed += town.killed;
@@ -330,14 +333,15 @@ static void test_no_break(void **state)
 {
 	size_t run = (size_t)((size_t *)*state - runs);
 
-	churn_start(100 + run, runs[run]);
+	churn_open(1);
+	churn_start(churn, 100 + run, runs[run]);
 	town_start(200 + run);
-	churn.uncommitted = send_in_between;
+	churn->uncommitted = send_in_between;
 	for (town.step = 0; town.step < STEPS; town.step++)
 		take_step();
 	check_settles();
 	report(run);
-	churn_end();
+	churn_end(churn);
 }
 
 /* A town where nothing happens would prove nothing. */
