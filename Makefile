@@ -16,16 +16,16 @@ say = $(if $(filter 0,$(V)),@printf '  %-8s %s\n' $(1) $@)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
             -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Werror
-LIBRARIES := libbpf libxdp libxxhash yaml-0.1 jansson libmnl libsystemd libcurl
+LIBRARIES := libbpf libxdp libxxhash yaml-0.1 jansson libmnl libsystemd libcurl libcrypto libb2
 PKG_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
-PKG_LIBS   = -Wl,--as-needed $(shell pkg-config --libs $(LIBRARIES))
+PKG_LIBS   = -Wl,--as-needed $(shell pkg-config --libs $(LIBRARIES)) -lm
 
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DRINGLB_VERSION='"$(VERSION)"' $(WARNINGS) -fstack-protector-strong \
              -I. -Iuserspace -isystem $(B) $(PKG_CFLAGS) $(CFLAGS)
 BPF_CFLAGS = -std=gnu11 -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes -Wcast-qual -Wpointer-arith,$(WARNINGS)) \
              -isystem /usr/include/$(shell gcc -print-multiarch) -I.
 
-ROOMS    := ring config dataplane control cli
+ROOMS    := ring schemes config dataplane control cli
 LIB_SRC  := $(wildcard $(ROOMS:%=userspace/%/*.c))
 MAINS    := userspace/control/ringlbd.c userspace/cli/ringlb.c
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAINS),$(LIB_SRC)))

@@ -22,6 +22,35 @@ const struct arguments_option arguments_options[] = {
 	{"--now", NULL, CLI_NOW, OPTION(now), "without draining: its flows go elsewhere at once"},
 	{"--config", "FILE", CLI_CONFIG, OPTION(config), "answer from a file, without ringlbd"},
 	{"--all", NULL, CLI_ALL, OPTION(all), "also the verdicts that no packet had"},
+	{"--servers", "LIST", CLI_FLEET, OPTION(servers), "16 for s0 to s15, or names: a,b=2.5,c"},
+	{"--points", "LIST", CLI_FLEET, OPTION(points), "positions that are given: s0@15,s1@40"},
+	{"--top", "N", CLI_FLEET, OPTION(top), "highest place of --points' circle (2^64 - 1)"},
+	{"--hash", "HASH", CLI_FLEET, OPTION(hash),
+	 "xxh64, md5-32, md5-mod32, blake2b-64; given: keys are numbers"},
+	{"--seed", "N", CLI_FLEET, OPTION(seed), "of the hash; the file's, or 0"},
+	{"--vnodes", "V", CLI_FLEET, OPTION(vnodes),
+	 "positions of a weight of 1; the file's, or 200"},
+	{"--placement", "WAY", CLI_FLEET, OPTION(placement), "ring or capped"},
+	{"--cells", "N", CLI_FLEET, OPTION(cells), "of capped: a power of two (65536)"},
+	{"--epsilon", "E", CLI_FLEET, OPTION(epsilon), "of capped: share over the mean (0.02)"},
+	{"--replicas", "R", CLI_REPLICAS, OPTION(replicas), "how many backends; also -r"},
+	{"--spread", "WAY", CLI_REPLICAS, OPTION(spread), "rack: from different racks"},
+	{"--to", "SET", CLI_TO, OPTION(to),
+	 "the whole new set: LIST as of --servers, or FILE.yaml"},
+	{"--flows", "N", CLI_FLOWS, OPTION(flows), "live flows: how many of them would be tracked"},
+	{"--ranges", NULL, CLI_RANGES, OPTION(ranges),
+	 "list the ranges of the hash space that move"},
+	{"--positions", NULL, CLI_POSITIONS, OPTION(positions),
+	 "list all positions and their owners"},
+	{"--keys", "PREFIX", CLI_SIMULATE, OPTION(keys), "key i is PREFIXi (key:)"},
+	{"--count", "N", CLI_SIMULATE, OPTION(count), "number of keys (200000)"},
+	{"--schemes", "LIST", CLI_SIMULATE, OPTION(schemes),
+	 "of modulo, ring, capped, jump, rendezvous, maglev, multi-probe (all)"},
+	{"--table", "N", CLI_SIMULATE, OPTION(table), "entries of Maglev's table, a prime (65537)"},
+	{"--probes", "N", CLI_SIMULATE, OPTION(probes), "of multi-probe (21)"},
+	{"--preset", "NAME", CLI_SIMULATE, OPTION(preset),
+	 "a published experiment; see docs/ring.md"},
+	{"--csv", NULL, CLI_SIMULATE, OPTION(csv), "print the result as CSV"},
 	{"--pin-dir", "DIR", CLI_PIN_DIR, OPTION(pin_dir),
 	 "where the pins are if ringlbd is not running (" CLI_PIN_DIR_DEFAULT ")"},
 	{0},
@@ -41,10 +70,13 @@ static const struct arguments_option *option_find(const char *name, size_t len)
 {
 	const struct arguments_option *option;
 
-	if (len == 2 && !strncmp(name, "-h", len)) { /* too widespread to be refused */
+	/* Too widespread to be refused. */
+	if (len == 2 && !strncmp(name, "-h", len))
 		name = "--help";
+	else if (len == 2 && !strncmp(name, "-r", len))
+		name = "--replicas";
+	if (len == 2)
 		len = strlen(name);
-	}
 	for (option = arguments_options; option->name; option++)
 		if (strlen(option->name) == len && !strncmp(option->name, name, len))
 			return option;
@@ -117,6 +149,7 @@ int arguments_read(struct arguments *out, int argc, char **argv)
 			arguments.words[arguments.n_words++] = argv[i];
 		}
 	}
+	arguments.words[arguments.n_words] = NULL;
 	*out = arguments;
 	return CLI_DONE;
 }
@@ -211,13 +244,15 @@ int arguments_check(const struct arguments *arguments, const struct cli_command 
 		}
 	}
 	for (i = 0; command->operands[i]; i++) {
+		if (i == n && command->optional && !command->operands[i + 1])
+			break;
 		if (i == n) {
 			cli_error("'%s' needs %s, see 'ringlb %s --help'", words,
 				  command->operands[i], words);
 			return CLI_USAGE;
 		}
 	}
-	if (i < n) {
+	if (i < n && !command->repeats) {
 		cli_error("unexpected argument %s, see 'ringlb %s --help'",
 			  quote(operands[i], quoted), words);
 		return CLI_USAGE;

@@ -13,6 +13,7 @@
 #define CLI_SOCKET_DEFAULT  "/run/ringlb/ringlb.sock"
 #define CLI_PIN_DIR_DEFAULT "/sys/fs/bpf/ringlb"
 #define CLI_OPERANDS_MAX    3
+#define CLI_POINTS_MAX	    256
 
 enum cli_exit {
 	CLI_DONE = 0,
@@ -27,6 +28,28 @@ struct cli_options {
 	const char *weight;
 	const char *config;
 	const char *timeout;
+	const char *servers;
+	const char *points;
+	const char *top;
+	const char *hash;
+	const char *seed;
+	const char *vnodes;
+	const char *placement;
+	const char *cells;
+	const char *epsilon;
+	const char *replicas;
+	const char *spread;
+	const char *to;
+	const char *flows;
+	const char *keys;
+	const char *count;
+	const char *schemes;
+	const char *table;
+	const char *probes;
+	const char *preset;
+	bool positions;
+	bool csv;
+	bool ranges;
 	bool all;
 	bool now;
 	bool json;
@@ -43,21 +66,33 @@ enum cli_option_bit {
 	CLI_PIN_DIR = 1 << 4,
 	CLI_TIMEOUT = 1 << 5,
 	CLI_NOW = 1 << 6,
+	CLI_FLEET = 1 << 7,
+	CLI_REPLICAS = 1 << 8,
+	CLI_TO = 1 << 9,
+	CLI_FLOWS = 1 << 10,
+	CLI_RANGES = 1 << 11,
+	CLI_SIMULATE = 1 << 12,
+	CLI_POSITIONS = 1 << 13,
 };
 
 /**
  * struct cli_command - one command, as the parser and the help see it
  * @group: first of its two words, or NULL if it has but one
  * @operands: their names, all of them required
+ * @repeats: the last operand may come more than once
+ * @optional: the last operand may be left out
  * @options, @required: enum cli_option_bit
  * @about: paragraphs of the help, broken into lines
  * @examples: lines of the help
- * @run: @operands are as many as described. Return: enum cli_exit; says why on stderr.
+ * @run: @operands are as many as described, then comes a NULL. Return: enum cli_exit; says why on
+ * stderr.
  */
 struct cli_command {
 	const char *group;
 	const char *name;
 	const char *operands[CLI_OPERANDS_MAX + 1];
+	bool repeats;
+	bool optional;
 	unsigned int options;
 	unsigned int required;
 	const char *summary;

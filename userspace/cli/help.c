@@ -18,9 +18,15 @@ static void synopsis(const struct cli_command *command, char *out, size_t size)
 	len = (size_t)snprintf(out, size, "%s%s%s", command->group ? command->group : "",
 			       command->group ? " " : "", command->name);
 	for (size_t i = 0; command->operands[i] && len < size; i++)
-		len += (size_t)snprintf(out + len, size - len, " %s", command->operands[i]);
+		len += (size_t)snprintf(out + len, size - len, " %s%s", command->operands[i],
+					command->repeats && !command->operands[i + 1] ? "..." : "");
+	if (command->options & CLI_FLEET && len < size)
+		len += (size_t)snprintf(out + len, size - len, " [FLEET]");
+	if (command->options & CLI_SIMULATE && len < size)
+		len += (size_t)snprintf(out + len, size - len, " [EXPERIMENT]");
 	for (option = arguments_options; option->name && len < size; option++) {
-		if (!(command->options & option->bit))
+		/* Those that describe a fleet are a list of their own. */
+		if (!(command->options & option->bit) || option->bit & (CLI_FLEET | CLI_SIMULATE))
 			continue;
 		required = command->required & option->bit;
 		len += (size_t)snprintf(out + len, size - len, " %s%s%s%s%s", required ? "" : "[",
@@ -46,7 +52,7 @@ static void print_options(const struct cli_command *command)
 
 void help_all(void)
 {
-	char line[128];
+	char line[256];
 
 	puts("usage: ringlb [--socket PATH] [--json] COMMAND ...\n\n"
 	     "Shows and changes what ringlbd, the layer-4 load balancer, does.\n\n"
@@ -70,7 +76,7 @@ void help_all(void)
 
 void help_command(const struct cli_command *command)
 {
-	char line[128];
+	char line[256];
 
 	synopsis(command, line, sizeof(line));
 	printf("usage: ringlb [--socket PATH] [--json] %s\n\n%s\n", line, command->about);

@@ -10,15 +10,29 @@
 #include "cli/help.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_status,	     &cmd_vip_list,
-	&cmd_vip_add,	     &cmd_vip_remove,
-	&cmd_pool_list,	     &cmd_backend_list,
-	&cmd_backend_add,    &cmd_backend_remove,
-	&cmd_backend_drain,  &cmd_backend_undrain,
-	&cmd_backend_weight, &cmd_lookup,
-	&cmd_stats,	     &cmd_reload,
-	&cmd_save,	     &cmd_down,
-	&cmd_check,	     NULL,
+	&cmd_status,
+	&cmd_vip_list,
+	&cmd_vip_add,
+	&cmd_vip_remove,
+	&cmd_pool_list,
+	&cmd_backend_list,
+	&cmd_backend_add,
+	&cmd_backend_remove,
+	&cmd_backend_drain,
+	&cmd_backend_undrain,
+	&cmd_backend_weight,
+	&cmd_lookup,
+	&cmd_owner,
+	&cmd_prefer,
+	&cmd_shares,
+	&cmd_plan,
+	&cmd_simulate,
+	&cmd_stats,
+	&cmd_reload,
+	&cmd_save,
+	&cmd_down,
+	&cmd_check,
+	NULL,
 };
 
 static int run_help(const struct arguments *arguments)

@@ -87,6 +87,14 @@ static int print_rows(const struct table *table)
 	return 0;
 }
 
+void table_release(struct table *table)
+{
+	for (size_t i = 0; i < table->n_cells; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	*table = (struct table){0};
+}
+
 int table_print(struct table *table)
 {
 	int err = 0;
@@ -97,9 +105,6 @@ int table_print(struct table *table)
 		puts("(none)");
 	else
 		err = print_rows(table);
-	for (size_t i = 0; i < table->n_cells; i++)
-		free(table->cells[i]);
-	free(table->cells);
-	*table = (struct table){0};
+	table_release(table);
 	return err;
 }

@@ -37,4 +37,7 @@ void table_cell(struct table *table, const char *format, ...) __attribute__((for
  */
 int table_print(struct table *table);
 
+/** table_release() - forget the cells without printing them */
+void table_release(struct table *table);
+
 #endif

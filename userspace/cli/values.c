@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cli/values.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -14,6 +16,23 @@ static bool refuse(const char *what, const char *must, const char *text)
 
 	cli_error("%s %s, got %s", what, must, config_quote(text, strlen(text), quote));
 	return false;
+}
+
+bool value_read_number(const char *what, const char *text, uint64_t least, uint64_t most,
+		       uint64_t *out)
+{
+	char must[80];
+	uint64_t number;
+
+	if (!text)
+		return true;
+	if (!text_parse_seed(text, &number) && number >= least && number <= most) {
+		*out = number;
+		return true;
+	}
+	snprintf(must, sizeof(must), "must be a whole number from %" PRIu64 " to %" PRIu64, least,
+		 most);
+	return refuse(what, must, text);
 }
 
 bool value_is_name(const char *what, const char *text)

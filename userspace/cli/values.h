@@ -10,6 +10,10 @@
 
 #include "config/config.h"
 
+/* A whole number, decimal or 0x hexadecimal. NULL leaves @out as it is. */
+bool value_read_number(const char *what, const char *text, uint64_t least, uint64_t most,
+		       uint64_t *out);
+
 /* @what is the word for it in the message: "pool", "name". NULL as text is an option not given. */
 bool value_is_name(const char *what, const char *text);
 bool value_is_weight(const char *text);

@@ -89,11 +89,7 @@ static int build_ring(struct change *change, const struct config_pool *pool, con
 		      struct ring **ring)
 {
 	const struct control_pool *old = control_find_pool(change->control, pool->name);
-	struct ring_params params = {
-		.hash = &ring_hash_xxh64,
-		.seed = change->next->seed,
-		.vnodes = pool->vnodes,
-	};
+	struct ring_params params = lookup_pool_params(pool, change->next->seed);
 	struct ring_member *members = lookup_pool_members(pool);
 	int err;
 
@@ -102,8 +98,7 @@ static int build_ring(struct change *change, const struct config_pool *pool, con
 	for (size_t b = 0; b < pool->n_backends; b++)
 		if (out[b])
 			members[b].weight_milli = 0;
-	if (old && old->ring->params.seed == params.seed &&
-	    old->ring->params.vnodes == params.vnodes)
+	if (old && ring_params_equal(&old->ring->params, &params))
 		err = ring_derive(ring, old->ring, members, pool->n_backends);
 	else
 		err = ring_build(ring, &params, members, pool->n_backends);

@@ -33,13 +33,18 @@ uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed)
 	return XXH64(key, len, seed);
 }
 
-int lookup_pool_ring(struct ring **out, const struct config_pool *pool, uint64_t seed)
+struct ring_params lookup_pool_params(const struct config_pool *pool, uint64_t seed)
 {
-	struct ring_params params = {
+	return (struct ring_params){
 		.hash = &ring_hash_xxh64,
 		.seed = seed,
 		.vnodes = pool->vnodes,
 	};
+}
+
+int lookup_pool_ring(struct ring **out, const struct config_pool *pool, uint64_t seed)
+{
+	struct ring_params params = lookup_pool_params(pool, seed);
 	struct ring_member *members = lookup_pool_members(pool);
 	int err;
 

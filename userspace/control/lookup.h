@@ -36,6 +36,9 @@ uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed);
  */
 struct ring_member *lookup_pool_members(const struct config_pool *pool);
 
+/** lookup_pool_params() - what a pool's ring depends on besides its backends */
+struct ring_params lookup_pool_params(const struct config_pool *pool, uint64_t seed);
+
 /** lookup_pool_ring() - the ring that a pool's backends make. Return: as ring_build(). */
 int lookup_pool_ring(struct ring **out, const struct config_pool *pool, uint64_t seed);
 

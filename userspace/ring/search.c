@@ -27,30 +27,3 @@ uint16_t ring_owner(const struct ring *ring, uint64_t hash)
 
 	return slot < 0 ? RING_NONE : ring->owners[slot];
 }
-
-static bool is_listed(const uint16_t *owners, size_t n_owners, uint16_t owner)
-{
-	for (size_t i = 0; i < n_owners; i++) {
-		if (owners[i] == owner)
-			return true;
-	}
-	return false;
-}
-
-int ring_preference(const struct ring *ring, uint64_t hash, uint16_t *owners, size_t max)
-{
-	size_t n_owners = 0;
-	size_t slot;
-
-	if (max == 0)
-		return -EINVAL;
-	if (ring->len == 0)
-		return -ENOENT;
-	slot = ring_search(ring, hash);
-	for (size_t visited = 0; visited < ring->len && n_owners < max; visited++) {
-		if (!is_listed(owners, n_owners, ring->owners[slot]))
-			owners[n_owners++] = ring->owners[slot];
-		slot = slot + 1 == ring->len ? 0 : slot + 1;
-	}
-	return n_owners;
-}
