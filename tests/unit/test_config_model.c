@@ -124,6 +124,9 @@ static void test_each_field_counts(void **state)
 	DIFFERS(pools[0].name[0], 'W');
 	DIFFERS(pools[0].forward, CONFIG_DR);
 	DIFFERS(pools[0].vnodes, 201);
+	DIFFERS(pools[0].placement, CONFIG_CAPPED);
+	DIFFERS(pools[0].cells, 256);
+	DIFFERS(pools[0].epsilon_milli, 1);
 	DIFFERS(pools[0].n_backends, 1);
 	DIFFERS(pools[0].backends[1].name[1], '3');
 	DIFFERS(pools[0].backends[1].address.bytes[3], 3);

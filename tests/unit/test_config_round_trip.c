@@ -119,6 +119,11 @@ static void draw_config(struct config *config, unsigned int *seed)
 		strcpy(pool->name, names[(size_t)rand_r(seed) % COUNT(names)]);
 		pool->forward = rand_r(seed) % 2 ? CONFIG_NAT : CONFIG_DR;
 		pool->vnodes = 1 + (uint32_t)rand_r(seed) % 500;
+		if (rand_r(seed) % 2) {
+			pool->placement = CONFIG_CAPPED;
+			pool->cells = 1U << (16 + rand_r(seed) % 6);
+			pool->epsilon_milli = 100 + (uint32_t)rand_r(seed) % 9901;
+		}
 		pool->panic = rand_r(seed) % 2 ? CONFIG_PANIC_ALL : CONFIG_PANIC_NONE;
 		draw_check(&pool->check, seed);
 		pool->n_backends = (size_t)rand_r(seed) % 4;

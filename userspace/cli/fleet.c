@@ -271,6 +271,10 @@ static int read_config(struct fleet *fleet, const struct cli_options *options)
 	pool = pick_pool(&config, options->pool);
 	if (pool) {
 		fleet->params = lookup_pool_params(pool, config.seed);
+		if (!fleet->params.cells)
+			fleet->params.cells = RING_CELLS_DEFAULT;
+		if (!fleet->params.epsilon_milli)
+			fleet->params.epsilon_milli = RING_EPSILON_DEFAULT;
 		fleet->members = lookup_pool_members(pool);
 		fleet->n_members = pool->n_backends;
 		snprintf(fleet->name, sizeof(fleet->name), "%s", pool->name);

@@ -27,6 +27,9 @@
 #define CONFIG_FILE_MAX	      (64U << 20) /* bytes of a YAML file */
 
 enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
+/* How a pool's backends get their arcs; docs/ring.md. */
+enum config_placement { CONFIG_RING, CONFIG_CAPPED };
+
 enum config_forward { CONFIG_DR, CONFIG_NAT };
 
 /* What a pool does when all its backends are down: as if all were up, or nothing. */
@@ -105,10 +108,14 @@ struct config_check {
 	uint32_t jitter_percent;
 };
 
+/* cells and epsilon_milli are those of CONFIG_CAPPED, 0 otherwise. */
 struct config_pool {
 	char name[CONFIG_NAME_MAX + 1];
 	enum config_forward forward;
+	enum config_placement placement;
 	uint32_t vnodes;
+	uint32_t cells;
+	uint32_t epsilon_milli;
 	enum config_panic panic;
 	struct config_check check;
 	struct config_backend *backends;

@@ -200,8 +200,10 @@ static bool pool_equal(const void *a, const void *b)
 {
 	const struct config_pool *x = a, *y = b;
 
-	return x->forward == y->forward && x->vnodes == y->vnodes && x->panic == y->panic &&
-	       config_check_equal(&x->check, &y->check) && x->n_backends == y->n_backends &&
+	return x->forward == y->forward && x->placement == y->placement && x->vnodes == y->vnodes &&
+	       x->cells == y->cells && x->epsilon_milli == y->epsilon_milli &&
+	       x->panic == y->panic && config_check_equal(&x->check, &y->check) &&
+	       x->n_backends == y->n_backends &&
 	       arrays_equal(x->backends, y->backends, x->n_backends, sizeof(*x->backends),
 			    config_backend_compare_name, backend_equal);
 }

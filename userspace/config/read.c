@@ -7,6 +7,7 @@
 #include "config/check.h"
 #include "config/flows.h"
 #include "config/fields.h"
+#include "config/placement.h"
 #include "config/text.h"
 #include "config/validate.h"
 
@@ -150,7 +151,7 @@ static int parse_protocol(const char *text, void *out)
 
 /* The place in its table of a field that is no single value, from which it is read. */
 enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_VIPS };
-enum { POOL_CHECK = 4, POOL_BACKENDS };
+enum { POOL_CHECK = 7, POOL_BACKENDS };
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
@@ -192,6 +193,18 @@ static const struct config_field pool_fields[] = {
 	 .must = CONFIG_MUST_VNODES,
 	 AT(config_pool, vnodes)},
 	{.name = "panic", .parse = parse_panic, .must = CONFIG_MUST_PANIC, AT(config_pool, panic)},
+	{.name = "placement",
+	 .parse = config_placement_parse,
+	 .must = CONFIG_MUST_PLACEMENT,
+	 AT(config_pool, placement)},
+	{.name = "cells",
+	 .parse = config_cells_parse,
+	 .must = CONFIG_MUST_CELLS,
+	 AT(config_pool, cells)},
+	{.name = "epsilon",
+	 .parse = config_epsilon_parse,
+	 .must = CONFIG_MUST_EPSILON,
+	 AT(config_pool, epsilon_milli)},
 	[POOL_CHECK] = {.name = "check", .mapping = true},
 	[POOL_BACKENDS] = {.name = "backends"},
 };
@@ -324,6 +337,7 @@ static int read_pools(struct reader *reader, struct config *config, const yaml_n
 		err = config_fields_read(
 			reader->document, config_node_item(reader->document, list, place.index),
 			&place, pool_fields, COUNT(pool_fields), pool, nodes, reader->error);
+		config_placement_fill(pool);
 		if (!err && nodes[POOL_CHECK])
 			err = config_check_read(reader->document, nodes[POOL_CHECK], place.index,
 						&pool->check, reader->error);

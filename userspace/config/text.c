@@ -316,6 +316,17 @@ const char *text_forward(enum config_forward forward)
 	return "?";
 }
 
+const char *text_placement(enum config_placement placement)
+{
+	switch (placement) {
+	case CONFIG_RING:
+		return "ring";
+	case CONFIG_CAPPED:
+		return "capped";
+	}
+	return "?";
+}
+
 const char *text_mode(enum config_mode mode)
 {
 	switch (mode) {

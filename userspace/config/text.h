@@ -54,6 +54,7 @@ const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN]);
 const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN]);
 const char *text_protocol(uint8_t protocol);
 const char *text_forward(enum config_forward forward);
+const char *text_placement(enum config_placement placement);
 const char *text_mode(enum config_mode mode);
 const char *text_panic(enum config_panic panic);
 const char *text_check_type(enum config_check_type type);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "config/check.h"
+#include "config/placement.h"
 #include "config/text.h"
 
 int config_refuse(const struct config_validation *check, const struct config_place *place,
@@ -176,6 +177,8 @@ static uint64_t positions_of(const struct config_pool *pool)
 {
 	uint64_t sum = 0;
 
+	if (pool->placement == CONFIG_CAPPED)
+		return pool->cells;
 	for (size_t i = 0; i < pool->n_backends; i++) {
 		uint64_t weight = pool->backends[i].weight_milli;
 		uint64_t n = (pool->vnodes * weight + CONFIG_WEIGHT_ONE / 2) / CONFIG_WEIGHT_ONE;
@@ -208,6 +211,8 @@ static int check_pool(const struct config_validation *check, struct config_place
 	}
 	for (; !err && item.index < pool->n_backends; item.index++)
 		err = check_backend(check, item);
+	if (!err)
+		err = config_placement_validate(check, place);
 	if (!err)
 		err = config_check_validate(check, place.index);
 	if (err)

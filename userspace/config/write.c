@@ -230,7 +230,14 @@ static void emit_pool(struct writer *writer, const struct config_pool *pool)
 	open_mapping(writer);
 	emit_name(writer, "name", pool->name);
 	emit_plain(writer, "forward", text_forward(pool->forward));
+	emit_plain(writer, "placement", text_placement(pool->placement));
 	emit_number(writer, "vnodes", pool->vnodes);
+	if (pool->placement == CONFIG_CAPPED) {
+		char epsilon[TEXT_WEIGHT_LEN];
+
+		emit_number(writer, "cells", pool->cells);
+		emit_plain(writer, "epsilon", text_weight(pool->epsilon_milli, epsilon));
+	}
 	emit_plain(writer, "panic", text_panic(pool->panic));
 	if (pool->check.type != CONFIG_CHECK_NONE)
 		emit_check(writer, &pool->check);

@@ -42,10 +42,10 @@ static json_t *pool_json(struct api *api, const struct config_pool *pool)
 	for (size_t b = 0; b < pool->n_backends; b++)
 		sum += pool->backends[b].weight_milli;
 	snprintf(weight, sizeof(weight), "%g", (double)sum / CONFIG_WEIGHT_ONE);
-	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "name", pool->name, "forward",
-			 text_forward(pool->forward), "vnodes", (int)pool->vnodes, "positions",
-			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight,
-			 "moving", api_moving(live));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "name", pool->name, "forward",
+			 text_forward(pool->forward), "placement", text_placement(pool->placement),
+			 "vnodes", (int)pool->vnodes, "positions", (int)live->ring->len, "backends",
+			 (int)pool->n_backends, "weight", weight, "moving", api_moving(live));
 }
 
 static json_t *pools_json(struct api *api)

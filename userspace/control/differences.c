@@ -92,7 +92,9 @@ static void compare_pools(json_t *lines, const struct config *before, const stru
 			note(lines, "added", "pool", now->name);
 			continue;
 		}
-		if (was->forward != now->forward || was->vnodes != now->vnodes)
+		if (was->forward != now->forward || was->placement != now->placement ||
+		    was->vnodes != now->vnodes || was->cells != now->cells ||
+		    was->epsilon_milli != now->epsilon_milli)
 			note(lines, "changed", "pool", now->name);
 		if (was->panic != now->panic || !config_check_equal(&was->check, &now->check))
 			note(lines, "changed", "health check of pool", now->name);

@@ -38,7 +38,10 @@ struct ring_params lookup_pool_params(const struct config_pool *pool, uint64_t s
 	return (struct ring_params){
 		.hash = &ring_hash_xxh64,
 		.seed = seed,
+		.placement = pool->placement == CONFIG_CAPPED ? RING_CAPPED : RING_PLAIN,
 		.vnodes = pool->vnodes,
+		.cells = pool->cells,
+		.epsilon_milli = pool->epsilon_milli,
 	};
 }
 
