@@ -31,6 +31,9 @@
 #define FLOWS_MAX_DEFAULT   262144
 #define EMBRYOS_MAX_DEFAULT 65536
 #define LABEL_LEN	    64
+/* Datagrams whose fragments are on their way; and VIPs and nat backends by address. */
+#define FRAGMENTS_MAX 65536
+#define ADDRESSES_MAX (VIPS_MAX + REPLIES_MAX)
 /* Room for verdicts to come: the pinned map's size must not change with each. */
 #define VERDICTS_MAX 256
 
@@ -264,6 +267,63 @@ struct flow_times {
 };
 _Static_assert(sizeof(struct flow_times) == 16, "flow times");
 
+/*
+ * Map `addresses`: which addresses are those of VIPs and of nat backends, whatever the
+ * protocol and port. Asked for fragments only, which may have no ports.
+ */
+struct address {
+	__be32 address[4];
+	__u8 family;
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct address) == 20, "address is a raw map key");
+
+#define ADDRESS_VIP	1
+#define ADDRESS_BACKEND 2
+
+/*
+ * Map `fragments`: what the first fragment of a datagram, which has the ports, has taught
+ * about the others. Source of the key: RFC 791, section 3.2; RFC 8200, section 4.5.
+ */
+struct fragment_key {
+	__be32 source[4];
+	__be32 destination[4];
+	__be32 id;     /* IPv4: 16 bits, as a __be16 */
+	__u8 protocol; /* IPv4; 0 for IPv6, whose fragments need not agree on it */
+	__u8 family;
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct fragment_key) == 40, "fragment_key is a raw map key");
+
+enum fragment_kind {
+	FRAGMENT_TO_BACKEND = 1, /* from a client */
+	FRAGMENT_REPLY = 2,	 /* from a nat backend */
+	FRAGMENT_PASS = 3,	 /* not ours in spite of its addresses */
+};
+
+/*
+ * An entry goes when all bytes of its datagram were seen, or counts until `expires_s`
+ * (monotonic). `backend`, `incarnation`, `vip`: FRAGMENT_TO_BACKEND; `reply`: FRAGMENT_REPLY.
+ */
+struct fragment_entry {
+	__u32 backend;
+	__u32 incarnation;
+	__u32 vip;
+	__u32 expires_s;
+	__u32 seen_bytes;
+	__u32 total_bytes; /* 0 until the last fragment was seen */
+	__be16 source_port;
+	__be16 destination_port;
+	struct reply reply;
+	__u8 kind; /* enum fragment_kind */
+	__u8 protocol;
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct fragment_entry) == 52, "fragment entry");
+
+/* How long a receiver waits, too: RFC 791 says 15 s, RFC 8200 60 s, Linux 30 and 60 s. */
+#define FRAGMENT_LIFE_S 30
+
 /* Index of the per-CPU map `flow_counts`: what happened in moving arcs. */
 #define FLOW_COUNTS(X)                                                                             \
 	X(ASKED, "packets in moving arcs: the only ones that touch a flow table")                  \
@@ -309,7 +369,7 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, VLAN tags, ...): left to the kernel")         \
 	X(PASS, NOT_UNICAST, "broadcast or multicast frame: left to the kernel")                   \
 	X(PASS, NOT_TCP_UDP, "neither TCP nor UDP: left to the kernel")                            \
-	X(PASS, FRAGMENT, "IP fragment: left to the kernel")                                       \
+	X(PASS, FRAGMENT, "fragment for no VIP, or of another protocol: left to the kernel")       \
 	X(PASS, SHORT_PORTS, "packet ends before its ports: left to the kernel")                   \
 	X(PASS, NOT_VIP, "no VIP has this address, protocol and port: left to the kernel")         \
 	X(PASS, REPLY_NOT_ROUTED, "from a nat backend to this host or nowhere: left as it is")     \
@@ -337,7 +397,10 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(TX, BACKEND, "sent to a backend on the interface it came from")                          \
 	X(TX, REPLY, "nat reply sent on the interface it came from")                               \
 	X(REDIRECT, BACKEND, "sent to a backend on another interface")                             \
-	X(REDIRECT, REPLY, "nat reply sent on another interface")
+	X(REDIRECT, REPLY, "nat reply sent on another interface")                                  \
+	X(DROP, FRAGMENT_NO_FIRST, "later fragment whose first did not come in time, or at all")   \
+	X(DROP, FRAGMENT_NO_BACKEND, "later fragment, and the backend of its first is gone")       \
+	X(DROP, FRAGMENT_HEADER, "fragment that cuts off or overwrites the layer 4 header")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

@@ -80,17 +80,23 @@ static __always_inline __u64 nat_rewrite_ipv6(struct packet *packet, enum nat_si
 				 address, 4);
 }
 
-/* Replace the address and, unless @port is 0, the port of one side of the flow. */
+/*
+ * Replace the address and, unless @port is 0, the port of one side of the flow. Of the
+ * fragments of a packet only the first has ports and the checksum over all of them.
+ */
 static __always_inline void nat_rewrite(struct packet *packet, enum nat_side side,
 					const __be32 address[4], __be16 port)
 {
-	__be16 *field = &packet->ports[side];
+	__be16 *field;
 	__u64 change;
 
 	if (packet_is_ipv6(packet))
 		change = nat_rewrite_ipv6(packet, side, address);
 	else
 		change = nat_rewrite_ipv4(packet, side, address);
+	if (packet->no_ports)
+		return;
+	field = &packet->ports[side];
 	if (port) {
 		change = csum_replace16(change, *field, port);
 		*field = port;

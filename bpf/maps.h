@@ -151,6 +151,22 @@ struct {
 	__type(value, __u64);
 } quic_counts SEC(".maps");
 
+/* For fragments only. They have a table of their own, so no flood of them hurts a flow. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ADDRESSES_MAX);
+	__type(key, struct address);
+	__type(value, __u32);
+} addresses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FRAGMENTS_MAX);
+	__type(key, struct fragment_key);
+	__type(value, struct fragment_entry);
+} fragments SEC(".maps");
+
 /* For userspace only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -23,9 +23,11 @@
 
 #include "bpf/abi.h"
 
-#define IPV4_IHL_MIN	   5
-#define TCP_DOFF_MIN	   5
-#define IPV4_FRAGMENT_MASK 0x3fff /* more fragments, and the offset */
+#define IPV4_IHL_MIN	 5
+#define TCP_DOFF_MIN	 5
+#define IPV4_MORE	 0x2000 /* fragments */
+#define IPV4_OFFSET_MASK 0x1fff
+#define IPV6_OFFSET_MASK 0xfff8
 
 /* Byte 13 of the TCP header. Source: RFC 9293, section 3.1. */
 #define TCP_FLAGS_AT 13
@@ -42,17 +44,22 @@ struct cursor {
 /* What parsing found. Pointers are checked up to the end of their fixed header. */
 struct packet {
 	__u64 ip_version; /* 4 or 6; a whole stack slot, or the verifier forgets it */
+	__u64 no_ports;	  /* 1: a fragment that is not the first; a whole slot, too */
 	struct ethhdr *eth;
 	struct iphdr *ipv4;   /* if ip_version is 4 */
 	struct ipv6hdr *ipv6; /* if ip_version is 6 */
-	__be16 *ports;	      /* source, destination */
+	__be16 *ports;	      /* source, destination; unless no_ports */
 	struct tcphdr *tcp;   /* set by parse_tcp_udp(), NULL if UDP */
 	struct udphdr *udp;   /* set by parse_tcp_udp(), NULL if TCP */
 	__u32 ingress;	      /* ifindex; read early, as the verifier wants plain ctx accesses */
 	__u32 frame_len;
 	__u16 ip_len; /* by the IP header: Ethernet padding is not in it */
 	__u16 l4_len;
-	__u8 tcp_flags; /* TCP_FIN..., set by parse_tcp_udp(); 0 for UDP */
+	__u8 tcp_flags;	       /* TCP_FIN..., set by parse_tcp_udp(); 0 for UDP */
+	__u8 fragment_more;    /* 1: a fragment, and not the last one */
+	__u16 fragment_offset; /* in bytes; 0: the first one, or a whole packet */
+	__u16 fragment_len;    /* bytes of the datagram that it has */
+	__be32 fragment_id;    /* of IPv4: 16 bits, as a __be16 */
 	struct flow flow;
 };
 
@@ -63,6 +70,12 @@ struct packet {
 static __always_inline bool packet_is_ipv6(const struct packet *packet)
 {
 	return packet->ip_version == 6;
+}
+
+/* Offset 0, and more to come: it has the ports. */
+static __always_inline bool packet_is_first_fragment(const struct packet *packet)
+{
+	return packet->fragment_more && !packet->fragment_offset;
 }
 
 static __always_inline enum verdict parse_ethernet(struct cursor *cur, struct packet *packet)
@@ -77,6 +90,20 @@ static __always_inline enum verdict parse_ethernet(struct cursor *cur, struct pa
 	packet->eth = eth;
 	cur->pos = eth + 1;
 	return CONTINUE;
+}
+
+/*
+ * Of whole packets too, and without a branch: what the verifier need not tell apart here
+ * it need not follow twice from here on.
+ */
+static __always_inline void parse_ipv4_fragment(const struct iphdr *ip, struct packet *packet)
+{
+	__u16 field = bpf_ntohs(ip->frag_off);
+
+	packet->fragment_more = !!(field & IPV4_MORE);
+	packet->fragment_offset = (field & IPV4_OFFSET_MASK) * 8;
+	packet->fragment_len = packet->l4_len;
+	packet->fragment_id = ip->id;
 }
 
 /* Source: RFC 791, section 3.1. */
@@ -106,8 +133,29 @@ static __always_inline enum verdict parse_ipv4(struct cursor *cur, struct packet
 	packet->flow.source[0] = ip->saddr;
 	packet->flow.destination[0] = ip->daddr;
 	cur->pos += header_len;
-	if (ip->frag_off & bpf_htons(IPV4_FRAGMENT_MASK))
-		return PASS_FRAGMENT;
+	parse_ipv4_fragment(ip, packet);
+	return CONTINUE;
+}
+
+/* Source: RFC 8200, section 4.5. A packet that is its own only fragment is whole: RFC 6946. */
+static __always_inline enum verdict parse_ipv6_fragment(struct cursor *cur, struct packet *packet)
+{
+	struct {
+		__u8 next;
+		__u8 reserved;
+		__be16 offset; /* in bytes; bit 0: more fragments */
+		__be32 id;
+	} *header = cur->pos;
+
+	if ((void *)(header + 1) > cur->end || packet->l4_len < sizeof(*header))
+		return PASS_SHORT_PORTS;
+	packet->flow.protocol = header->next;
+	packet->l4_len -= sizeof(*header);
+	packet->fragment_more = header->offset & bpf_htons(1) ? 1 : 0;
+	packet->fragment_offset = bpf_ntohs(header->offset) & IPV6_OFFSET_MASK;
+	packet->fragment_len = packet->l4_len;
+	packet->fragment_id = header->id;
+	cur->pos = header + 1;
 	return CONTINUE;
 }
 
@@ -134,7 +182,7 @@ static __always_inline enum verdict parse_ipv6(struct cursor *cur, struct packet
 	__builtin_memcpy(packet->flow.source, &ip->saddr, sizeof(ip->saddr));
 	__builtin_memcpy(packet->flow.destination, &ip->daddr, sizeof(ip->daddr));
 	if (ip->nexthdr == IPPROTO_FRAGMENT)
-		return PASS_FRAGMENT;
+		return parse_ipv6_fragment(cur, packet);
 	return CONTINUE;
 }
 
@@ -174,7 +222,8 @@ static __always_inline enum verdict parse_udp(struct cursor *cur, struct packet 
 	if ((void *)(udp + 1) > cur->end || packet->l4_len < sizeof(*udp))
 		return DROP_SHORT_UDP;
 	len = bpf_ntohs(udp->len);
-	if (len < sizeof(*udp) || len > packet->l4_len)
+	/* In a first fragment it is that of the whole datagram. */
+	if (len < sizeof(*udp) || (len > packet->l4_len && !packet->fragment_more))
 		return DROP_BAD_UDP_LENGTH;
 	packet->udp = udp;
 	return CONTINUE;
@@ -193,7 +242,7 @@ static __always_inline __u8 packet_ttl(const struct packet *packet)
 	return packet_is_ipv6(packet) ? packet->ipv6->hop_limit : packet->ipv4->ttl;
 }
 
-/* Fill @packet as far as the ports; @packet is all zero before. */
+/* Fill @packet as far as the ports, which later fragments lack; @packet is all zero before. */
 static __always_inline enum verdict parse_flow(struct cursor *cur, struct packet *packet)
 {
 	enum verdict verdict;
@@ -210,6 +259,10 @@ static __always_inline enum verdict parse_flow(struct cursor *cur, struct packet
 		return PASS_NOT_IP;
 	if (verdict != CONTINUE)
 		return verdict;
+	if (packet->fragment_offset) {
+		packet->no_ports = 1;
+		return CONTINUE;
+	}
 	return parse_ports(cur, packet);
 }
 

@@ -47,16 +47,12 @@ static __always_inline enum verdict reply_too_big(struct packet *packet, const s
 	return PASS_REPLY_BY_KERNEL;
 }
 
-/* @cur is at the start of the layer 4 header. */
-static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct cursor *cur,
-						  struct packet *packet, const struct reply *reply)
+static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct packet *packet,
+						  const struct reply *reply)
 {
 	struct bpf_fib_lookup fib = {};
-	enum verdict verdict = parse_tcp_udp(cur, packet);
 	long route;
 
-	if (verdict != CONTINUE)
-		return verdict;
 	if (packet_ttl(packet) <= 1)
 		return PASS_REPLY_TTL;
 	route = reply_route(ctx, packet, reply, &fib);

@@ -3,6 +3,7 @@
  * A packet's way through ringlb:
  *
  *   parse.h         Ethernet, IP, ports -> struct flow
+ *   fragments.h     a fragment that is not the first goes where that one went
  *   vip.h           is its destination a VIP, or its source a nat backend?
  *   quic.h          does the client say by its connection id which backend it has?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
@@ -18,6 +19,7 @@
 #include "bpf/flows.h"
 #include "bpf/forward_dr.h"
 #include "bpf/forward_nat.h"
+#include "bpf/fragments.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 #include "bpf/quic.h"
@@ -62,22 +64,43 @@ static __always_inline enum verdict choose_by_hash(struct packet *packet, const 
 
 /* A packet to a VIP. @cur is at the start of the layer 4 header. */
 static __always_inline enum verdict balance(struct cursor *cur, struct packet *packet,
-					    const struct vip *vip)
+					    const struct vip *vip, struct fate *fate)
 {
-	enum verdict verdict = parse_tcp_udp(cur, packet);
-	__u32 backend;
+	enum verdict verdict = CONTINUE;
 
-	if (verdict != CONTINUE)
-		return verdict;
 	if (packet_ttl(packet) <= 1)
 		return DROP_TTL;
 	count_packet(&vip_counters, vip->vip, packet);
-	backend = quic_backend_of(cur, vip);
-	if (backend == BACKEND_NONE)
-		verdict = choose_by_hash(packet, vip, &backend);
+	fate->backend = quic_backend_of(cur, vip);
+	if (fate->backend == BACKEND_NONE)
+		verdict = choose_by_hash(packet, vip, &fate->backend);
 	if (verdict != CONTINUE)
 		return verdict;
-	return forward(packet, backend);
+	fragment_teach_backend(packet, vip->vip, fate->backend);
+	return CONTINUE;
+}
+
+/* A packet with ports. @cur is at the start of the layer 4 header. */
+static __always_inline enum verdict decide(struct cursor *cur, struct packet *packet,
+					   struct fate *fate)
+{
+	enum verdict verdict;
+	struct vip vip = {};
+	bool to_vip = vip_find(&packet->flow, &vip);
+
+	if (!to_vip)
+		fate->reply = reply_find(&packet->flow);
+	if (!to_vip && !fate->reply) {
+		fragment_teach_pass(packet);
+		return PASS_NOT_VIP;
+	}
+	verdict = parse_tcp_udp(cur, packet);
+	if (verdict != CONTINUE)
+		return fragment_verdict(packet, verdict);
+	if (to_vip)
+		return balance(cur, packet, &vip, fate);
+	fragment_teach_reply(packet, fate->reply);
+	return CONTINUE;
 }
 
 static __always_inline enum verdict handle(struct xdp_md *ctx)
@@ -88,17 +111,19 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	};
 	struct packet packet = {.ingress = ctx->ingress_ifindex};
 	enum verdict verdict = parse_flow(&cur, &packet);
-	const struct reply *reply;
-	struct vip vip;
+	struct fate fate = {};
 
 	if (verdict != CONTINUE)
 		return verdict;
-	if (vip_find(&packet.flow, &vip))
-		return balance(&cur, &packet, &vip);
-	reply = reply_find(&packet.flow);
-	if (reply)
-		return reply_forward(ctx, &cur, &packet, reply);
-	return PASS_NOT_VIP;
+	if (packet.no_ports)
+		verdict = fragment_recall(&packet, &fate);
+	else
+		verdict = decide(&cur, &packet, &fate);
+	if (verdict != CONTINUE)
+		return verdict;
+	if (fate.reply)
+		return reply_forward(ctx, &packet, fate.reply);
+	return forward(&packet, fate.backend);
 }
 
 SEC("xdp")

@@ -15,6 +15,7 @@
 #define IPV4_HEADER_LEN	  20
 #define IPV6_HEADER_LEN	  40
 #define TCP_HEADER_LEN	  20
+#define IPV6_FRAGMENT_LEN 8
 #define UDP_HEADER_LEN	  8
 #define TCP_CHECK	  16
 #define UDP_CHECK	  6
@@ -167,6 +168,34 @@ void frame_build(struct frame *frame, const struct frame_spec *spec)
 		frame_put_word(frame, l4_at + 4, (uint16_t)l4_len);
 	frame_put_word(frame, frame_l4_check_at(frame), spec->without_udp_checksum ? 0 : 1);
 	frame_checksums(frame);
+}
+
+void frame_fragment(struct frame *frame, const struct frame *whole, uint32_t id, size_t from,
+		    size_t len)
+{
+	size_t l4_at = frame_l4_at(whole), at = l4_at;
+	bool more = from + len < l4_len_of(whole);
+
+	memcpy(frame->bytes, whole->bytes, l4_at);
+	if (frame_is_ipv6(whole)) {
+		frame->bytes[at] = whole->bytes[IPV6_PROTOCOL_AT];
+		frame->bytes[at + 1] = 0;
+		frame_put_word(frame, at + 2, (uint16_t)(from | more));
+		frame_put_word(frame, at + 4, (uint16_t)(id >> 16));
+		frame_put_word(frame, at + 6, (uint16_t)id);
+		at += IPV6_FRAGMENT_LEN;
+		frame->bytes[IPV6_PROTOCOL_AT] = IPPROTO_FRAGMENT;
+		frame_put_word(frame, IP_AT + 4, (uint16_t)(len + IPV6_FRAGMENT_LEN));
+	} else {
+		frame_put_word(frame, IP_AT + 2, (uint16_t)(l4_at - IP_AT + len));
+		frame_put_word(frame, IP_AT + 4, (uint16_t)id);
+		frame_put_word(frame, IP_AT + 6, (uint16_t)(more << 13 | from / 8));
+		frame_put_word(frame, IPV4_CHECK_AT, 0);
+		frame_put_word(frame, IPV4_CHECK_AT,
+			       ~frame_sum(&frame->bytes[IP_AT], l4_at - IP_AT, 0));
+	}
+	memcpy(&frame->bytes[at], &whole->bytes[l4_at + from], len);
+	frame->len = at + len;
 }
 
 struct flow frame_flow(uint8_t family, uint8_t protocol, const uint64_t random[4])

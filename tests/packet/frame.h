@@ -44,6 +44,14 @@ struct frame_spec {
 /** frame_build() - make a valid frame with right checksums */
 void frame_build(struct frame *frame, const struct frame_spec *spec);
 
+/**
+ * frame_fragment() - make a fragment of the valid frame @whole, without its padding
+ * @id: identification; IPv4 takes the lower 16 bits
+ * @from, @len: which bytes behind the IP header; all but the last are multiples of 8
+ */
+void frame_fragment(struct frame *frame, const struct frame *whole, uint32_t id, size_t from,
+		    size_t len);
+
 /** frame_flow() - a flow of @family and @protocol, all else made of four random words */
 struct flow frame_flow(uint8_t family, uint8_t protocol, const uint64_t random[4]);
 

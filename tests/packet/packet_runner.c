@@ -14,6 +14,9 @@
  *   nexthop    id ifindex destination source
  *   ring       pool seed vnodes backends   an array of ids, of weight 1 each
  *   no_ring    pool
+ *   fragments                              {"entries": N}: remembered datagrams
+ *   age        seconds                     the only one of these, by so much
+ *   forget                                 all of these
  *   run        frame ifindex               frame is hex digits
  *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
  *
@@ -26,7 +29,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <jansson.h>
 
 #include "tests/packet/rig.h"
@@ -212,6 +217,59 @@ static json_t *do_no_ring(const json_t *command)
 	return done(dataplane_remove_ring(rig.dp, number_of(command, "pool")));
 }
 
+/* Step through the map of fragments. */
+static bool next_fragment(int fd, struct fragment_key *key, struct fragment_entry *entry)
+{
+	return !bpf_map_get_next_key(fd, key, key) && !bpf_map_lookup_elem(fd, key, entry);
+}
+
+static int fragments_fd(void)
+{
+	int fd = bpf_obj_get(DATAPLANE_PIN_DIR "/fragments");
+
+	rig_require(fd >= 0, "cannot open the map of fragments");
+	return fd;
+}
+
+static json_t *do_fragments(const json_t *command)
+{
+	struct fragment_key key = {};
+	struct fragment_entry entry;
+	int fd = fragments_fd(), entries = 0;
+
+	(void)command;
+	while (next_fragment(fd, &key, &entry))
+		entries++;
+	close(fd);
+	return json_pack("{s:i}", "entries", entries);
+}
+
+static json_t *do_age(const json_t *command)
+{
+	struct fragment_key key = {};
+	struct fragment_entry entry;
+	int fd = fragments_fd(), err = -ENOENT;
+
+	if (next_fragment(fd, &key, &entry)) {
+		entry.expires_s -= number_of(command, "seconds");
+		err = bpf_map_update_elem(fd, &key, &entry, BPF_EXIST) ? -errno : 0;
+	}
+	close(fd);
+	return done(err);
+}
+
+static json_t *do_forget(const json_t *command)
+{
+	struct fragment_key key = {};
+	int fd = fragments_fd(), err = 0;
+
+	(void)command;
+	while (!err && !bpf_map_get_next_key(fd, NULL, &key))
+		err = bpf_map_delete_elem(fd, &key);
+	close(fd);
+	return done(err);
+}
+
 static bool read_frame(const json_t *command, struct frame *frame)
 {
 	int len = read_octets(text_of(command, "frame"), frame->bytes, RIG_FRAME_TOP);
@@ -263,7 +321,8 @@ static const struct {
 	{"shell", do_shell},	 {"ifindex", do_ifindex}, {"egress", do_egress},
 	{"vip", do_vip},	 {"reply", do_reply},	  {"backend", do_backend},
 	{"nexthop", do_nexthop}, {"ring", do_ring},	  {"no_ring", do_no_ring},
-	{"quic_id", do_quic_id}, {"run", do_run},
+	{"quic_id", do_quic_id}, {"run", do_run},	  {"fragments", do_fragments},
+	{"age", do_age},	 {"forget", do_forget},
 };
 
 static json_t *answer(const char *line)

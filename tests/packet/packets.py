@@ -14,8 +14,8 @@ import sys
 from scapy.config import conf
 
 conf.ipv6_enabled = True
-from scapy.layers.inet import IP, TCP, UDP, IPOption_NOP  # noqa: E402
-from scapy.layers.inet6 import IPv6  # noqa: E402
+from scapy.layers.inet import IP, TCP, UDP, IPOption_NOP, fragment  # noqa: E402
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 
@@ -142,6 +142,19 @@ class Packet:
 
     def build(self):
         return bytes(self.layers()) + self.padding
+
+    def pieces(self, ident, size=1400):
+        """The frames of its fragments, each of at most @size bytes of IP."""
+        frame = self.layers()
+        ether, ip = Ether(src=self.mac_source, dst=self.mac_destination), frame.payload
+        if self.is_ipv6:
+            l4 = ip.payload
+            ip.remove_payload()
+            parts = fragment6(ip / IPv6ExtHdrFragment(id=ident) / l4, size)
+        else:
+            ip.id = ident
+            parts = fragment(ip, size - 4 * self.options - 20)
+        return [bytes(ether / part) + self.padding for part in parts]
 
 
 @dataclasses.dataclass(frozen=True)

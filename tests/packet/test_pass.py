@@ -8,10 +8,10 @@ sys.dont_write_bytecode = True
 from packets import CLIENT_MAC, OUR_MAC, Tap, set_up, to_vip  # noqa: E402
 from scapy.contrib.igmp import IGMP  # noqa: E402
 from scapy.contrib.mpls import MPLS  # noqa: E402
-from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment  # noqa: E402
+from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
 from scapy.layers.inet6 import (ICMPv6EchoRequest, ICMPv6ND_NS, ICMPv6PacketTooBig,  # noqa: E402
                                 IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
-                                IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, fragment6)
+                                IPv6ExtHdrHopByHop, IPv6ExtHdrRouting)
 from scapy.layers.ipsec import AH, ESP  # noqa: E402
 from scapy.layers.l2 import ARP, GRE, LLC, SNAP, Dot1AD, Dot1Q, Dot3, Ether  # noqa: E402
 from scapy.layers.ppp import PPPoE, PPP  # noqa: E402
@@ -101,28 +101,6 @@ def rows_of_extension_headers():
                    ETHER / VIP6 / header / protocol(**PORTS) / DATA, "NOT_TCP_UDP")
 
 
-def rows_of_fragments():
-    big = Raw(bytes(2000))
-    for protocol in (TCP, UDP):
-        name = protocol.__name__
-        pieces = fragment(VIP4 / protocol(**PORTS) / big, fragsize=800)
-        pieces6 = fragment6(VIP6 / IPv6ExtHdrFragment(id=9) / protocol(**PORTS) / big, 900)
-        for which, at in (("first", 0), ("middle", 1), ("last", -1)):
-            passed(f"{which} IPv4 fragment of {name}", ETHER / pieces[at], "FRAGMENT")
-            passed(f"{which} IPv6 fragment of {name}", ETHER / pieces6[at], "FRAGMENT")
-        passed(f"IPv6 fragment that is the whole of {name}",
-               ETHER / VIP6 / IPv6ExtHdrFragment(id=9, m=0, offset=0) / protocol(**PORTS) / DATA,
-               "FRAGMENT")
-        for flags, offset in (("MF", 0), ("MF", 1), ("MF", 8191), (0, 1), (0, 8191), ("DF", 1),
-                              ("MF+DF", 0), ("MF+evil", 0), (0, 256), (0, 4096)):
-            packet = IP(src="198.51.100.9", dst="192.0.2.1", flags=flags, frag=offset)
-            passed(f"{name}, fragment flags {flags}, offset {offset}",
-                   ETHER / packet / protocol(**PORTS) / DATA, "FRAGMENT")
-    passed("ICMP fragment", ETHER / IP(dst="192.0.2.1", flags="MF") / ICMP() / DATA, "FRAGMENT")
-    passed("fragment to another address", ETHER / IP(dst="192.0.2.99", flags="MF") / UDP() / DATA,
-           "FRAGMENT")
-
-
 def rows_of_other_destinations():
     for what, packet in (
             ("another IPv4 address", to_vip("192.0.2.99", "tcp")),
@@ -155,6 +133,5 @@ rows_of_other_ethernet()
 rows_of_frames_to_many()
 rows_of_other_protocols()
 rows_of_extension_headers()
-rows_of_fragments()
 rows_of_other_destinations()
 tap.finish()

@@ -214,6 +214,51 @@ def rows_of_big():
           reply_to("2001:db8:e::9", "tcp").but(payload=b"r" * 1380).build(), "PASS_REPLY_TOO_BIG")
 
 
+def fragments(what, packet, ident, interface, of=None, order=(0, 1, 2)):
+    """The pieces of @packet have to leave as pieces of what rows of `sent` expect."""
+    out = as_vip(packet, of)
+    verdict = "PASS_REPLY_BY_KERNEL"
+    if interface:
+        verdict = "TX_REPLY" if interface == "rl0" else "REDIRECT_REPLY"
+        out = out.but(ttl=packet.ttl - 1, mac_source=OUR_MACS[interface],
+                      mac_destination=CLIENT_MACS[interface])
+    pieces, expected = packet.pieces(ident), out.pieces(ident)
+    for i in order:
+        tap.equal(runner.run(pieces[i]), (verdict.split("_")[0], verdict, expected[i]),
+                  f"{what}, piece {i}")
+
+
+def rows_of_fragments():
+    for number, (protocol, ipv6, what) in enumerate(each()):
+        client = "2001:db8:c::9" if ipv6 else "198.51.100.9"
+        packet = reply_to(client, protocol).but(payload=bytes(i & 0xff for i in range(3000)))
+        fragments(f"{what}, 3000 bytes", packet, 100 + number, "rl1")
+        fragments(f"{what}, 3000 bytes, the last one second", packet, 100 + number, "rl1",
+                  order=(0, 2, 1))
+        near = packet.but(destination="fd00::77" if ipv6 else "10.0.0.77")
+        fragments(f"{what}, to the side it came from", near, 200 + number, "rl0")
+        stranger = packet.but(destination="2001:db8:c::10" if ipv6 else "198.51.100.10")
+        fragments(f"{what}, to a client without a MAC address", stranger, 300 + number, None)
+        local = packet.but(destination="fd00::fe" if ipv6 else "10.0.0.254")
+        for i, piece in enumerate(local.pieces(400 + number)):
+            stays(f"{what}, to ourselves, piece {i}", piece, "PASS_REPLY_NOT_ROUTED")
+        for i, piece in enumerate(packet.but(ttl=1).pieces(500 + number)):
+            stays(f"{what}, TTL 1, piece {i}", piece, "PASS_REPLY_TTL")
+        other = packet.but(sport=7777)
+        for i, piece in enumerate(other.pieces(600 + number)):
+            stays(f"{what}, of another port of a backend, piece {i}", piece,
+                  "PASS_FRAGMENT" if i else "PASS_NOT_VIP")
+        stays(f"{what}, a later fragment without a first", packet.pieces(700 + number)[1],
+              "DROP_FRAGMENT_NO_FIRST")
+        stays(f"{what}, a later fragment of somebody else",
+              packet.but(source="fd00::99" if ipv6 else "10.0.0.99").pieces(800 + number)[1],
+              "PASS_FRAGMENT")
+    of = REPLIES[2]
+    packet = reply_to("198.51.100.9", "udp", of).but(payload=bytes(3000))
+    fragments("udp of a backend with any port", packet, 900, "rl1", of)
+    tap.equal(runner.do("fragments")["entries"], 0, "complete datagrams are forgotten")
+
+
 def rows_of_forwarding_off():
     forwarding(False)
     for protocol, ipv6, what in each():
@@ -230,5 +275,6 @@ rows_of_endpoints()
 rows_of_shapes()
 rows_of_malformed()
 rows_of_big()
+rows_of_fragments()
 rows_of_forwarding_off()
 tap.finish()

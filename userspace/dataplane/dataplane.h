@@ -196,7 +196,9 @@ int dataplane_remove_ring(struct dataplane *dp, uint32_t pool);
  * VIPs, replies, labels. Setting an entry that is live with the same value writes
  * nothing. dataplane_next_*(): set *@cursor to all zero first; 0, or -ENOENT at the
  * end; nothing may be removed meanwhile. dataplane_prune_*(): remove each entry for
- * whose key @keep is false; 0 or -errno.
+ * whose key @keep is false; 0 or -errno. An address counts as one of a VIP, or of a nat
+ * backend, until the next dataplane_prune_*() after its last VIP, or reply, went: that is
+ * what fragments without ports are told by.
  */
 int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const struct vip *value);
 int dataplane_remove_vip(struct dataplane *dp, const struct endpoint *key);
@@ -270,7 +272,7 @@ int64_t dataplane_each_flow(struct dataplane *dp, uint64_t seed,
 int64_t dataplane_forget_flows(struct dataplane *dp);
 
 /**
- * struct dataplane_table - a flow table, for people
+ * struct dataplane_table - a flow table or that of fragments, for people
  * @bytes: memory that it holds, as the kernel says
  */
 struct dataplane_table {
@@ -279,7 +281,7 @@ struct dataplane_table {
 	uint64_t bytes;
 };
 
-/** dataplane_tables() - the flow tables. Return: how many, at most @max. */
+/** dataplane_tables() - those tables. Return: how many, at most @max. */
 size_t dataplane_tables(struct dataplane *dp, struct dataplane_table *tables, size_t max);
 
 /* Labels: the names behind ids, kept for the next start. */

@@ -165,6 +165,15 @@ static uint64_t table_bytes(int fd)
 	return bytes;
 }
 
+static struct dataplane_table describe(const char *name, const struct bpf_map *map)
+{
+	return (struct dataplane_table){
+		.name = name,
+		.max_entries = bpf_map__max_entries(map),
+		.bytes = table_bytes(bpf_map__fd(map)),
+	};
+}
+
 size_t dataplane_tables(struct dataplane *dp, struct dataplane_table *out, size_t max)
 {
 	struct table tables[FLOW_TABLES];
@@ -172,10 +181,8 @@ size_t dataplane_tables(struct dataplane *dp, struct dataplane_table *out, size_
 
 	list_tables(dp, tables);
 	for (; len < FLOW_TABLES && len < max; len++)
-		out[len] = (struct dataplane_table){
-			.name = tables[len].name,
-			.max_entries = bpf_map__max_entries(tables[len].map),
-			.bytes = table_bytes(bpf_map__fd(tables[len].map)),
-		};
+		out[len] = describe(tables[len].name, tables[len].map);
+	if (len < max)
+		out[len++] = describe("fragments", dp->skeleton->maps.fragments);
 	return len;
 }

@@ -55,6 +55,16 @@ int dataplane_fail(struct dataplane_error *error, int err, const char *format, .
 /* Give the flow tables of @object their sizes, before it is loaded. */
 int load_set_sizes(struct dataplane *dp, struct bpf_object *object);
 
+/*
+ * Note that the address of @endpoint is that of a VIP or of a nat backend: @what is
+ * ADDRESS_*. Return: 0 or -errno.
+ */
+int addresses_add(struct dataplane *dp, const struct endpoint *endpoint, uint32_t what);
+
+/* Take @what from all addresses that none of @endpoints has. Return: 0 or -errno. */
+int addresses_keep(struct dataplane *dp, uint32_t what, const struct endpoint *endpoints,
+		   size_t len);
+
 /* Hold @pin_dir for this process. Return: a descriptor, -EBUSY, -errno. */
 int pins_lock(const char *pin_dir, struct dataplane_error *error);
 

@@ -34,32 +34,63 @@ static int table_next(int fd, void *cursor, void *value)
 	return bpf_map_lookup_elem(fd, cursor, value) ? -errno : 0;
 }
 
-/*
- * Keys are listed first: removing the one just read would send the walk back to the
- * beginning of a hash map.
- */
-static int table_prune(int fd, size_t key_len, size_t max, dataplane_keep *keep, void *context)
+/* All keys of a table that has at most @max, for the caller to free; NULL: no memory. */
+static uint8_t *table_list(int fd, size_t key_len, size_t max, size_t *len)
 {
 	uint8_t *keys = calloc(max + 1, key_len);
-	size_t len = 0;
+
+	*len = 0;
+	while (keys && *len < max &&
+	       !bpf_map_get_next_key(fd, *len ? keys + (*len - 1) * key_len : NULL,
+				     keys + *len * key_len))
+		++*len;
+	return keys;
+}
+
+/*
+ * Remove what is not to be kept; *@len of @keys are left. They were listed first: removing
+ * the one just read would send the walk back to the beginning of a hash map.
+ */
+static int table_keep(int fd, uint8_t *keys, size_t key_len, size_t *len, dataplane_keep *keep,
+		      void *context)
+{
+	size_t kept = 0;
 	int err = 0;
 
-	if (!keys)
-		return -ENOMEM;
-	while (len < max && !bpf_map_get_next_key(fd, len ? keys + (len - 1) * key_len : NULL,
-						  keys + len * key_len))
-		len++;
-	for (size_t i = 0; i < len && !err; i++)
-		if (!keep(context, keys + i * key_len))
+	for (size_t i = 0; i < *len && !err; i++) {
+		if (keep(context, keys + i * key_len))
+			memmove(keys + kept++ * key_len, keys + i * key_len, key_len);
+		else
 			err = table_remove(fd, keys + i * key_len);
+	}
+	*len = kept;
+	return err;
+}
+
+/*
+ * @addresses: 0, or ADDRESS_*: the keys are endpoints, and what their addresses are is in a
+ * map of its own, too
+ */
+static int table_prune(struct dataplane *dp, const struct bpf_map *map, size_t key_len, size_t max,
+		       uint32_t addresses, dataplane_keep *keep, void *context)
+{
+	size_t len;
+	uint8_t *keys = table_list(bpf_map__fd(map), key_len, max, &len);
+	int err = keys ? table_keep(bpf_map__fd(map), keys, key_len, &len, keep, context) : -ENOMEM;
+
+	if (!err && addresses)
+		err = addresses_keep(dp, addresses, (const void *)keys, len);
 	free(keys);
 	return err;
 }
 
 int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const struct vip *value)
 {
+	int err = addresses_add(dp, key, ADDRESS_VIP);
 	struct vip live;
 
+	if (err)
+		return err;
 	return table_set(bpf_map__fd(dp->skeleton->maps.vips), key, value, &live, sizeof(live));
 }
 
@@ -80,14 +111,17 @@ int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip
 
 int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(bpf_map__fd(dp->skeleton->maps.vips), sizeof(struct endpoint), VIPS_MAX,
-			   keep, context);
+	return table_prune(dp, dp->skeleton->maps.vips, sizeof(struct endpoint), VIPS_MAX,
+			   ADDRESS_VIP, keep, context);
 }
 
 int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key, const struct reply *value)
 {
+	int err = addresses_add(dp, key, ADDRESS_BACKEND);
 	struct reply live;
 
+	if (err)
+		return err;
 	return table_set(bpf_map__fd(dp->skeleton->maps.replies), key, value, &live, sizeof(live));
 }
 
@@ -103,8 +137,8 @@ int dataplane_next_reply(struct dataplane *dp, struct endpoint *cursor, struct r
 
 int dataplane_prune_replies(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(bpf_map__fd(dp->skeleton->maps.replies), sizeof(struct endpoint),
-			   REPLIES_MAX, keep, context);
+	return table_prune(dp, dp->skeleton->maps.replies, sizeof(struct endpoint), REPLIES_MAX,
+			   ADDRESS_BACKEND, keep, context);
 }
 
 int dataplane_set_quic_id(struct dataplane *dp, const struct quic_id *key,
@@ -117,8 +151,8 @@ int dataplane_set_quic_id(struct dataplane *dp, const struct quic_id *key,
 
 int dataplane_prune_quic_ids(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(bpf_map__fd(dp->skeleton->maps.quic_ids), sizeof(struct quic_id),
-			   QUIC_IDS_MAX, keep, context);
+	return table_prune(dp, dp->skeleton->maps.quic_ids, sizeof(struct quic_id), QUIC_IDS_MAX, 0,
+			   keep, context);
 }
 
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
@@ -141,8 +175,8 @@ int dataplane_next_label(struct dataplane *dp, struct label_key *cursor, struct 
 
 int dataplane_prune_labels(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(bpf_map__fd(dp->skeleton->maps.labels), sizeof(struct label_key),
-			   BACKENDS_MAX + POOLS_MAX, keep, context);
+	return table_prune(dp, dp->skeleton->maps.labels, sizeof(struct label_key),
+			   BACKENDS_MAX + POOLS_MAX, 0, keep, context);
 }
 
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex)

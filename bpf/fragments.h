@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The fragments of a datagram go where its first one goes, which alone has the ports:
+ *
+ *   first       balanced like any packet of its flow; what was decided is remembered in
+ *               `fragments`, before it leaves, so that none can overtake it
+ *   later       as remembered, by addresses and identification
+ *   later, and nothing is remembered
+ *               dropped: its first has not come, or is forgotten
+ *
+ * Never to another backend than the first: if that one is gone the rest is dropped. When
+ * all bytes were seen the entry goes, or the next datagram with the same identification
+ * would be taken for this one. Packets that are whole never get here.
+ */
+#ifndef RINGLB_BPF_FRAGMENTS_H
+#define RINGLB_BPF_FRAGMENTS_H
+
+#include "bpf/count.h"
+#include "bpf/flows.h"
+#include "bpf/maps.h"
+#include "bpf/parse.h"
+
+/* What is to become of a packet: a reply if there is one, else it goes to the backend. */
+struct fate {
+	const struct reply *reply;
+	struct reply remembered; /* `reply` may point here */
+	__u32 backend;
+};
+
+static __always_inline void fragment_key_of(struct fragment_key *key, const struct packet *packet)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	__builtin_memcpy(key->source, packet->flow.source, sizeof(key->source));
+	__builtin_memcpy(key->destination, packet->flow.destination, sizeof(key->destination));
+	key->id = packet->fragment_id;
+	key->family = packet->flow.family;
+	if (!packet_is_ipv6(packet))
+		key->protocol = packet->flow.protocol;
+}
+
+/* Remember @entry for the rest of the datagram if @packet is a first fragment. */
+static __always_inline void fragment_teach(const struct packet *packet,
+					   struct fragment_entry *entry)
+{
+	struct fragment_key key;
+
+	entry->expires_s = flows_now_s() + FRAGMENT_LIFE_S;
+	entry->seen_bytes = packet->fragment_len;
+	entry->source_port = packet->flow.source_port;
+	entry->destination_port = packet->flow.destination_port;
+	entry->protocol = packet->flow.protocol;
+	fragment_key_of(&key, packet);
+	/* Should it not be kept, the others are dropped, and counted, as coming without it. */
+	bpf_map_update_elem(&fragments, &key, entry, BPF_ANY);
+}
+
+static __always_inline void fragment_teach_backend(const struct packet *packet, __u32 vip, __u32 id)
+{
+	struct fragment_entry entry = {
+		.kind = FRAGMENT_TO_BACKEND,
+		.backend = id,
+		.vip = vip,
+	};
+	const struct backend *backend;
+
+	if (!packet_is_first_fragment(packet))
+		return;
+	backend = bpf_map_lookup_elem(&backends, &id);
+	if (!backend)
+		return;
+	entry.incarnation = backend->incarnation;
+	fragment_teach(packet, &entry);
+}
+
+static __always_inline void fragment_teach_reply(const struct packet *packet,
+						 const struct reply *reply)
+{
+	struct fragment_entry entry = {.kind = FRAGMENT_REPLY, .reply = *reply};
+
+	if (packet_is_first_fragment(packet))
+		fragment_teach(packet, &entry);
+}
+
+/* True if @address is that of a VIP or a nat backend: @what is ADDRESS_*. */
+static __always_inline bool fragment_address_is(const struct packet *packet,
+						const __be32 address[4], __u32 what)
+{
+	struct address key = {.family = packet->flow.family};
+	const __u32 *flags;
+
+	__builtin_memcpy(key.address, address, sizeof(key.address));
+	flags = bpf_map_lookup_elem(&addresses, &key);
+	return flags && *flags & what;
+}
+
+static __always_inline bool fragment_has_our_address(const struct packet *packet)
+{
+	return fragment_address_is(packet, packet->flow.destination, ADDRESS_VIP) ||
+	       fragment_address_is(packet, packet->flow.source, ADDRESS_BACKEND);
+}
+
+/*
+ * A first fragment of somebody else with an address of ours, a service of its own beside
+ * the VIP perhaps: the rest of it must not be waited for.
+ */
+static __always_inline void fragment_teach_pass(const struct packet *packet)
+{
+	struct fragment_entry entry = {.kind = FRAGMENT_PASS};
+
+	if (packet_is_first_fragment(packet) && fragment_has_our_address(packet))
+		fragment_teach(packet, &entry);
+}
+
+/* @verdict on the layer 4 header, or that it is not all in the first fragment: RFC 1858. */
+static __always_inline enum verdict fragment_verdict(const struct packet *packet,
+						     enum verdict verdict)
+{
+	if (packet_is_first_fragment(packet) &&
+	    (verdict == DROP_SHORT_TCP || verdict == DROP_SHORT_UDP ||
+	     verdict == DROP_BAD_TCP_OFFSET))
+		return DROP_FRAGMENT_HEADER;
+	return verdict;
+}
+
+/* True if the later fragment @packet would overwrite some of its first one's header. */
+static __always_inline bool fragment_overlaps_header(const struct packet *packet, __u8 protocol)
+{
+	__u32 len = protocol == IPPROTO_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr);
+
+	return packet->fragment_offset < len;
+}
+
+/* A later fragment of which nothing is remembered. */
+static __always_inline enum verdict fragment_miss(const struct packet *packet)
+{
+	if (!fragment_has_our_address(packet))
+		return PASS_FRAGMENT;
+	if (fragment_overlaps_header(packet, packet->flow.protocol))
+		return DROP_FRAGMENT_HEADER;
+	return DROP_FRAGMENT_NO_FIRST;
+}
+
+/* True if with @packet all bytes of the datagram were seen. */
+static __always_inline bool fragment_is_complete(struct fragment_entry *entry,
+						 const struct packet *packet)
+{
+	__u32 seen;
+
+	if (!packet->fragment_more)
+		entry->total_bytes = packet->fragment_offset + packet->fragment_len;
+	seen = __sync_fetch_and_add(&entry->seen_bytes, packet->fragment_len);
+	return seen + packet->fragment_len == entry->total_bytes;
+}
+
+/* Protocols that fragments of ours may have. In IPv6 it may be that of one more header. */
+static __always_inline bool fragment_may_be_ours(const struct packet *packet)
+{
+	__u8 protocol = packet->flow.protocol;
+
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
+	       (packet_is_ipv6(packet) && protocol == IPPROTO_DSTOPTS);
+}
+
+/* Fill @fate as the first fragment's backend has it. Returns CONTINUE or a verdict. */
+static __always_inline enum verdict fragment_follow(struct packet *packet,
+						    const struct fragment_entry *entry,
+						    struct fate *fate)
+{
+	const struct backend *backend;
+
+	if (entry->kind == FRAGMENT_PASS)
+		return PASS_FRAGMENT;
+	if (fragment_overlaps_header(packet, entry->protocol))
+		return DROP_FRAGMENT_HEADER;
+	packet->flow.protocol = entry->protocol;
+	packet->flow.source_port = entry->source_port;
+	packet->flow.destination_port = entry->destination_port;
+	if (entry->kind == FRAGMENT_REPLY) {
+		fate->remembered = entry->reply;
+		fate->reply = &fate->remembered;
+		return CONTINUE;
+	}
+	if (packet_ttl(packet) <= 1)
+		return DROP_TTL;
+	count_packet(&vip_counters, entry->vip, packet);
+	backend = flows_backend(entry->backend);
+	if (!backend || backend->incarnation != entry->incarnation)
+		return DROP_FRAGMENT_NO_BACKEND;
+	fate->backend = entry->backend;
+	return CONTINUE;
+}
+
+/* A fragment that is not the first. Fills @fate and returns CONTINUE, or a verdict. */
+static __always_inline enum verdict fragment_recall(struct packet *packet, struct fate *fate)
+{
+	struct fragment_entry *entry;
+	struct fragment_key key;
+	enum verdict verdict;
+
+	if (!fragment_may_be_ours(packet))
+		return PASS_FRAGMENT;
+	fragment_key_of(&key, packet);
+	entry = bpf_map_lookup_elem(&fragments, &key);
+	if (!entry || entry->expires_s <= flows_now_s())
+		return fragment_miss(packet);
+	verdict = fragment_follow(packet, entry, fate);
+	if (verdict != CONTINUE && verdict != PASS_FRAGMENT)
+		return verdict;
+	/* Not before it was read: another processor may get it for another datagram. */
+	if (fragment_is_complete(entry, packet))
+		bpf_map_delete_elem(&fragments, &key);
+	return verdict;
+}
+
+#endif
