@@ -357,6 +357,8 @@ static inline void churn_restart(void)
 		churn_pool_release(churns[p].pool);
 		churn_apply(&churns[p]);
 	}
+	/* It counts flows before it lets anybody leave. */
+	churn_tick();
 }
 
 /* Begin with @n_pools pools of no backends. */

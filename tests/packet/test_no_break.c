@@ -230,8 +230,8 @@ static void take_step(void)
 {
 	act_all();
 	if (rng_below(&town.rng, 3)) {
-		churn_random_events(churn, rng_below(&town.rng, 4) ? 1 : 6);
 		churn_leave_drained(churn);
+		churn_random_events(churn, rng_below(&town.rng, 4) ? 1 : 6);
 		churn_apply(churn);
 		act_all();
 	}
