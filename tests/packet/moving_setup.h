@@ -61,6 +61,21 @@ static inline void moving_open(const struct flow_times *times)
 	moving_fill(times);
 }
 
+/* The same with tables of other sizes than the rig's. */
+static inline void moving_open_sized(const struct dataplane_sizes *sizes,
+				     const struct flow_times *times)
+{
+	struct dataplane_error error = {};
+
+	rig_open(&rig);
+	dataplane_close(rig.dp);
+	rig_require(dataplane_remove(DATAPLANE_PIN_DIR, NULL, NULL, &error) > 0, "%s", error.what);
+	rig_require(dataplane_open_sized(&rig.dp, DATAPLANE_PIN_DIR, sizes, &error) == 0, "%s",
+		    error.what);
+	rig.program = dataplane_program_fd(rig.dp);
+	moving_fill(times);
+}
+
 /* A random flow to the VIP of its kind. */
 static inline struct flow moving_flow(uint8_t family, uint8_t protocol, struct rng *rng)
 {

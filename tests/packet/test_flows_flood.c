@@ -222,23 +222,11 @@ static void test_census_meanwhile(void **state)
 	assert_true(seen >= 1);
 }
 
-/* The rig's tables are as large as by default; these fill sooner. */
-static void shrink_tables(void)
-{
-	const struct dataplane_sizes sizes = {REMEMBERED, REMEMBERED, EMBRYONIC, REMEMBERED};
-	const struct flow_times times = {10000, 10000, 300, 700};
-	struct dataplane_error error = {};
-
-	dataplane_close(rig.dp);
-	rig_require(dataplane_remove(DATAPLANE_PIN_DIR, NULL, NULL, &error) > 0, "%s", error.what);
-	rig_require(dataplane_open_sized(&rig.dp, DATAPLANE_PIN_DIR, &sizes, &error) == 0, "%s",
-		    error.what);
-	rig.program = dataplane_program_fd(rig.dp);
-	moving_fill(&times);
-}
-
 int main(void)
 {
+	/* They fill sooner than those of the usual sizes. */
+	const struct dataplane_sizes sizes = {REMEMBERED, REMEMBERED, EMBRYONIC, REMEMBERED};
+	const struct flow_times times = {10000, 10000, 300, 700};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_syn_flood, setup),
 		cmocka_unit_test_setup(test_stray_ack_flood, setup),
@@ -250,8 +238,7 @@ int main(void)
 	int failed;
 
 	test_seed_print();
-	rig_open(&rig);
-	shrink_tables();
+	moving_open_sized(&sizes, &times);
 	failed = cmocka_run_group_tests_name("flows flood", tests, NULL, NULL);
 	rig_close(&rig);
 	return failed;
