@@ -30,8 +30,12 @@ check 'all backends are up' wait_for 5 all_up
 from_file=$(lists)
 check 'nothing differs from the file' changed false
 
+planned=$(answer .moved plan add:b4 --pool nat4)
 added=$(ringlb --json backend add b4 10.77.2.14:8080 --pool nat4)
 check 'backend add moves exactly its share' moved_is_share nat4 b4 "$added"
+check 'and what plan said before' is "$(jq .moved <<<"$added")" "$planned"
+check 'shares are those of the live ring' is "$(share nat4 b4)" \
+	"$(answer '.backends[] | select(.backend == "b4").share' shares --pool nat4)"
 check 'the change is known as not in the file' changed true
 check 'and is kept on disk' test "$(state_files)" -eq 1
 check 'a weight is changed' ringlb backend weight b1 0.5 --pool nat4

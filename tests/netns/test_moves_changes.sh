@@ -177,6 +177,13 @@ changes=$(answer '.changes | length' reload)
 check "a reload with $changes changes at once" test "${changes:-0}" -ge 24
 learns 'reload'
 
+# Nearly every flow moves, and back.
+sed -i 's/^    forward: .*/&\n    placement: capped/' "$CONFIG"
+check 'another placement' ringlb reload
+learns 'another placement'
+check 'nobody has more than 1.02 of the mean' is \
+	"$(answer '.peak <= 1.02' shares --pool nat4)" true
+
 check 'b7 is removed' in_pools backend remove b7
 check 'b7 drains first' states b7 draining
 learns 'remove'

@@ -133,6 +133,7 @@ static void test_each_field_counts(void **state)
 	DIFFERS(pools[0].backends[1].address.family, 10);
 	DIFFERS(pools[0].backends[1].port, 8081);
 	DIFFERS(pools[0].backends[1].weight_milli, 999);
+	DIFFERS(pools[0].backends[1].rack[0], 'r');
 	DIFFERS(n_vips, 1);
 	DIFFERS(vips[1].address.bytes[3], 54);
 	DIFFERS(vips[1].protocol, 6);

@@ -135,6 +135,9 @@ static void draw_config(struct config *config, unsigned int *seed)
 			draw_address(&backend->address, seed);
 			backend->port = (uint16_t)(pool->forward == CONFIG_NAT ? rand_r(seed) : 0);
 			backend->weight_milli = (uint32_t)rand_r(seed) % 1000000;
+			if (rand_r(seed) % 2)
+				snprintf(backend->rack, sizeof(backend->rack), "rack%d",
+					 rand_r(seed) % 4);
 			backend->drain = (enum config_drain)(rand_r(seed) % 3);
 			if (backend->drain != CONFIG_NO_DRAIN && rand_r(seed) % 2)
 				backend->drain_until_s = 1 + (uint64_t)rand_r(seed);

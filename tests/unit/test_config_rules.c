@@ -153,6 +153,9 @@ static void test_pools(void **state)
 		 5,
 		 "pools[0].cells are too few for 1 backends: cells times epsilon is 0 and must be "
 		 "at least as many; raise either"},
+		{POOLS("{name: web, forward: dr, backends: [{name: a, address: 10.0.0.1, rack: "
+		       "r1}]}"),
+		 0, NULL},
 		{POOLS("{name: web, forward: dr, vnodes: 1}"), 0, NULL},
 		{POOLS("{name: web, forward: dr, vnodes: 0}"), 5,
 		 "pools[0].vnodes must be 1 to 2097152, got '0'"},

@@ -155,6 +155,40 @@ same "weights are kept by all that know them" '[true,true,true,true,true]' \
 	"$(json 'map(.keys.b / .keys.a | . > 2.4 and . < 3.6)' simulate --servers a,b=3 --to a,b=3,c \
 		--count 100000 --vnodes 1000 --schemes ring,capped,rendezvous,maglev,multi-probe)"
 
+# --- A configuration file, and racks ------------------------------------------------------
+cat >"$T/config.yaml" <<-'END'
+	seed: 7
+	interfaces: [{name: eth0}]
+	pools:
+	  - name: web
+	    forward: dr
+	    backends:
+	      - {name: a1, address: 10.0.0.1, rack: a}
+	      - {name: a2, address: 10.0.0.2, rack: a}
+	      - {name: a3, address: 10.0.0.3, rack: a}
+	      - {name: b1, address: 10.0.0.4, rack: b}
+	      - {name: c1, address: 10.0.0.5, rack: c}
+	  - {name: idle, forward: dr}
+END
+file=(--config "$T/config.yaml" --pool web)
+spread=
+for i in {1..100}; do
+	spread+=$("$ringlb" prefer "key:$i" -r 3 --spread rack "${file[@]}" | tr -d '0-9\n ' |
+		fold -w1 | sort | tr -d '\n')
+done
+same "spread: three replicas in three racks" "$(printf 'abc%.0s' {1..100})" "$spread"
+lists=$(for i in {1..100}; do "$ringlb" prefer "key:$i" -r 3 "${file[@]}"; done)
+same "without: some keys have two in one rack" true \
+	"$(grep -qE 'a. (.. )?a.' <<<"$lists" && echo true)"
+same "more replicas than racks: all are used" 5 \
+	"$("$ringlb" prefer key:1 -r 5 --spread rack "${file[@]}" | wc -w)"
+same "spread: fewer sets" true \
+	"$(jq -n "$(json .replica_sets shares "${file[@]}" --spread rack) < $(json .replica_sets \
+		shares "${file[@]}")")"
+same "the owner that a file gives a key is that of the same fleet by hand" \
+	"$(json '[.[].owner]' owner k1 k2 k3 k4 "${file[@]}")" \
+	"$(json '[.[].owner]' owner k1 k2 k3 k4 --servers a1,a2,a3,b1,c1 --seed 7)"
+
 # --- Plans ----------------------------------------------------------------------------
 same "several changes at once move no more than one by one" true \
 	"$(json '.moved <= .one_by_one' plan add:a add:b remove:s3 weight:s4=2 --servers 16)"
@@ -165,7 +199,8 @@ same "a drained backend gives all it has" '["s3"]' \
 same "capped: within epsilon after the change" true \
 	"$(json '.peak_after <= 1.02' plan remove:s3 --servers 50 --placement capped --cells 262144)"
 
-fails 2 "ringlb: one of --config FILE, --servers LIST and --points LIST is needed" shares
+fails 1 "ringlb: cannot reach ringlbd at '$T/none': No such file or directory (is ringlbd running?); --config FILE or --servers LIST need no daemon" \
+	--socket "$T/none" shares
 fails 2 "ringlb: hash must be xxh64, md5-32, md5-mod32, blake2b-64 or given, got 'sha1'" \
 	owner a --servers 3 --hash sha1
 fails 2 "ringlb: change must be add:NAME, add:NAME=WEIGHT, remove:NAME, drain:NAME or weight:NAME=WEIGHT, got 'remove:s1=2'" \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/client.h"
 #include "cli/hashes.h"
 #include "cli/offline.h"
 #include "cli/values.h"
@@ -23,6 +24,7 @@ void fleet_release(struct fleet *fleet)
 {
 	free(fleet->members);
 	free(fleet->racks);
+	free(fleet->member_racks);
 	ring_free(fleet->ring);
 	*fleet = (struct fleet){0};
 }
@@ -259,6 +261,65 @@ static const struct config_pool *pick_pool(const struct config *config, const ch
 	return pool;
 }
 
+/* Number the racks; a backend without one is in a rack of its own. */
+static int read_racks(struct fleet *fleet, const struct config_pool *pool)
+{
+	for (size_t i = 0; i < pool->n_backends && !fleet->with_racks; i++)
+		fleet->with_racks = *pool->backends[i].rack;
+	if (!fleet->with_racks)
+		return CLI_DONE;
+	fleet->member_racks = calloc(pool->n_backends, sizeof(*fleet->member_racks));
+	if (!fleet->member_racks)
+		return out_of_memory();
+	for (size_t i = 0; i < pool->n_backends; i++) {
+		const char *rack = pool->backends[i].rack;
+		size_t first = 0;
+
+		while (*rack && first < i && strcmp(pool->backends[first].rack, rack) != 0)
+			first++;
+		fleet->member_racks[i] = (uint16_t)(*rack ? first : i);
+	}
+	return CLI_DONE;
+}
+
+/* From the order of the file into that of the ring. */
+static int sort_racks(struct fleet *fleet)
+{
+	if (!fleet->with_racks)
+		return CLI_DONE;
+	fleet->racks = calloc(fleet->n_members, sizeof(*fleet->racks));
+	if (!fleet->racks)
+		return out_of_memory();
+	for (size_t i = 0; i < fleet->n_members; i++)
+		fleet->racks[ring_find_member(fleet->ring, fleet->members[i].name)] =
+			fleet->member_racks[i];
+	return CLI_DONE;
+}
+
+/* What ringlbd runs on now. */
+static int ask_config(struct config *config, const struct cli_options *options)
+{
+	char why[CLIENT_ERROR_LEN];
+	struct config_error error = {0};
+	json_t *request = json_pack("{s:s}", "command", "config"), *result = NULL;
+	const char *yaml;
+	int err = request ? client_ask(options->socket, CLIENT_TIMEOUT_S, request, &result, why)
+			  : -ENOMEM;
+
+	json_decref(request);
+	if (err) {
+		cli_error("%s; --config FILE or --servers LIST need no daemon",
+			  request ? why : "out of memory");
+		return CLI_FAILED;
+	}
+	yaml = json_string_value(json_object_get(result, "yaml"));
+	err = yaml ? config_read(config, yaml, strlen(yaml), &error) : -EPROTO;
+	if (err)
+		cli_error("the running configuration: %s", error.what);
+	json_decref(result);
+	return err ? CLI_FAILED : CLI_DONE;
+}
+
 static int read_config(struct fleet *fleet, const struct cli_options *options)
 {
 	struct config config = {0};
@@ -266,7 +327,8 @@ static int read_config(struct fleet *fleet, const struct cli_options *options)
 	struct config_error error;
 	int status = CLI_FAILED;
 
-	if (offline_read(&config, options->config, &error))
+	if (options->config ? offline_read(&config, options->config, &error)
+			    : ask_config(&config, options))
 		return CLI_FAILED;
 	pool = pick_pool(&config, options->pool);
 	if (pool) {
@@ -278,7 +340,7 @@ static int read_config(struct fleet *fleet, const struct cli_options *options)
 		fleet->members = lookup_pool_members(pool);
 		fleet->n_members = pool->n_backends;
 		snprintf(fleet->name, sizeof(fleet->name), "%s", pool->name);
-		status = fleet->members ? CLI_DONE : out_of_memory();
+		status = fleet->members ? read_racks(fleet, pool) : out_of_memory();
 	}
 	config_release(&config);
 	return status;
@@ -292,15 +354,10 @@ static int read_source(struct fleet *fleet, const struct cli_options *options)
 		cli_error("only one of --config, --servers and --points can be given");
 		return CLI_USAGE;
 	}
-	if (options->config)
-		return read_config(fleet, options);
 	if (options->servers)
 		return fleet_members("servers", options->servers, &fleet->members,
 				     &fleet->n_members);
-	if (options->points)
-		return CLI_DONE;
-	cli_error("one of --config FILE, --servers LIST and --points LIST is needed");
-	return CLI_USAGE;
+	return options->points ? CLI_DONE : read_config(fleet, options);
 }
 
 int fleet_read(struct fleet *fleet, const struct cli_options *options)
@@ -320,6 +377,8 @@ int fleet_read(struct fleet *fleet, const struct cli_options *options)
 		status = read_points(&read, options);
 	else if (!status)
 		status = fleet_build(&read.ring, &read.params, read.members, read.n_members);
+	if (!status)
+		status = sort_racks(&read);
 	if (status)
 		fleet_release(&read);
 	else

@@ -22,10 +22,13 @@ struct fleet {
 	size_t n_members;
 	struct ring *ring;
 	uint16_t *racks;
+	bool with_racks;
+	uint16_t *member_racks; /* parallel to @members */
 };
 
 /**
- * fleet_read() - from --config and --pool, --servers or --points, and the other options
+ * fleet_read() - from --config or ringlbd and --pool, --servers or --points, and the
+ * other options
  *
  * Return: enum cli_exit, with the reason on stderr; then @fleet is empty.
  */

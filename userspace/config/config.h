@@ -70,6 +70,7 @@ struct config_backend {
 	struct config_address address;
 	uint16_t port;
 	uint32_t weight_milli;
+	char rack[CONFIG_NAME_MAX + 1]; /* where it stands, "": nowhere in particular */
 	enum config_drain drain;
 	uint64_t drain_until_s;
 };

@@ -179,7 +179,8 @@ static bool backend_equal(const void *a, const void *b)
 	const struct config_backend *x = a, *y = b;
 
 	return !config_backend_compare_endpoint(x, y) && x->weight_milli == y->weight_milli &&
-	       x->drain == y->drain && x->drain_until_s == y->drain_until_s;
+	       !strcmp(x->rack, y->rack) && x->drain == y->drain &&
+	       x->drain_until_s == y->drain_until_s;
 }
 
 bool config_check_equal(const struct config_check *a, const struct config_check *b)

@@ -226,6 +226,7 @@ static const struct config_field backend_fields[] = {
 	 .must = CONFIG_MUST_WEIGHT,
 	 .hint = hint_weight,
 	 AT(config_backend, weight_milli)},
+	{.name = "rack", .parse = parse_name, .must = CONFIG_MUST_NAME, AT(config_backend, rack)},
 	{.name = "drain", .parse = parse_drain, .must = MUST_DRAIN, AT(config_backend, drain)},
 	{.name = "drain_until",
 	 .parse = parse_drain_until,

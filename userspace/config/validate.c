@@ -164,6 +164,10 @@ static int check_backend(const struct config_validation *check, struct config_pl
 				     "must be left out, got '%d' (a dr pool cannot rewrite ports)",
 				     backend->port);
 	}
+	if (*backend->rack && !text_is_name(backend->rack)) {
+		place.field = "rack";
+		return config_refuse(check, &place, CONFIG_MUST_NAME);
+	}
 	if (backend->weight_milli > CONFIG_WEIGHT_MAX) {
 		place.field = "weight";
 		return config_refuse(check, &place, CONFIG_MUST_WEIGHT ", got '%s'",

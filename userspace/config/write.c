@@ -152,6 +152,8 @@ static void emit_backend(struct writer *writer, const struct config_backend *bac
 	if (backend->port)
 		emit_number(writer, "port", backend->port);
 	emit_plain(writer, "weight", text_weight(backend->weight_milli, weight));
+	if (*backend->rack)
+		emit_name(writer, "rack", backend->rack);
 	if (backend->drain != CONFIG_NO_DRAIN)
 		emit_plain(writer, "drain",
 			   backend->drain == CONFIG_DRAIN_KEEP ? "keep" : "remove");

@@ -26,6 +26,7 @@ static const struct api_command commands[] = {
 	{"backend.drain", {"pool?", "name", "timeout?"}, api_backend_drain},
 	{"backend.undrain", {"pool?", "name"}, api_backend_undrain},
 	{"backend.weight", {"pool?", "name", "weight"}, api_backend_weight},
+	{"config", {}, api_config},
 	{"lookup", {"protocol", "source", "destination"}, api_lookup},
 	{"stats", {}, api_stats},
 	{"reload", {}, api_reload},

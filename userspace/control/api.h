@@ -39,6 +39,7 @@ json_t *api_backend_remove(struct api *api, json_t *request);
 json_t *api_backend_drain(struct api *api, json_t *request);
 json_t *api_backend_undrain(struct api *api, json_t *request);
 json_t *api_backend_weight(struct api *api, json_t *request);
+json_t *api_config(struct api *api, json_t *request);
 json_t *api_lookup(struct api *api, json_t *request);
 json_t *api_stats(struct api *api, json_t *request);
 json_t *api_reload(struct api *api, json_t *request);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <errno.h>
+#include "config/model.h"
 #include "config/text.h"
 #include "control/api.h"
 #include "control/change.h"
@@ -30,6 +31,20 @@ static json_t *interface_json(struct api *api, const struct config_interface *in
 	return json_pack("{s:s, s:i, s:s, s:s}", "name", interface->name, "ifindex", (int)ifindex,
 			 "mode", attachment.mode == DATAPLANE_GENERIC ? "generic" : "native",
 			 "attach", attachment.shared ? "dispatcher" : "single");
+}
+
+json_t *api_config(struct api *api, json_t *request)
+{
+	json_t *result;
+	size_t len_bytes;
+	char *text;
+
+	(void)request;
+	if (config_format(&api->control->running, &text, &len_bytes))
+		return server_error("out of memory");
+	result = server_result(json_pack("{s:s#}", "yaml", text, (int)len_bytes));
+	free(text);
+	return result;
 }
 
 static json_t *pool_json(struct api *api, const struct config_pool *pool)
