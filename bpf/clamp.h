@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The MSS option of SYN-ACKs that leave with a VIP as their source. What the client sends
+ * afterwards goes through the tunnel and has to leave room for its headers; with direct
+ * return nobody but the backend can tell the client so.
+ */
+#ifndef RINGLB_BPF_CLAMP_H
+#define RINGLB_BPF_CLAMP_H
+
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+
+#include "bpf/backend_maps.h"
+#include "bpf/link.h"
+
+#define CLAMP_OPTIONS_MAX 40 /* TCP data offset is at most 15 words, 5 of them fixed */
+#define CLAMP_OPTIONS_LEN 64 /* a power of two, for masks that the verifier understands */
+#define CLAMP_MSS_LEN	  4
+
+/* Source: RFC 9293, section 3.2. */
+#define TCP_OPTION_END 0
+#define TCP_OPTION_NOP 1
+#define TCP_OPTION_MSS 2
+
+struct clamp {
+	struct backend_address source;
+	__u32 tcp_at; /* from the start of the frame */
+	__u32 options_len;
+};
+
+/* Is this frame a SYN-ACK? Its bounds are checked as far as the fixed TCP header. */
+static __always_inline bool clamp_read(void *data, void *end, struct clamp *clamp)
+{
+	struct link link = {};
+	void *pos = link_read(data, end, &link);
+	struct ipv6hdr *ipv6 = pos;
+	struct iphdr *ipv4 = pos;
+	struct tcphdr *tcp;
+
+	if (link.type == bpf_htons(ETH_P_IP)) {
+		if ((void *)(ipv4 + 1) > end || ipv4->protocol != IPPROTO_TCP || ipv4->ihl < 5)
+			return false;
+		clamp->source = (struct backend_address){.family = 4, .address = {ipv4->saddr}};
+		pos += ipv4->ihl * 4U;
+	} else if (link.type == bpf_htons(ETH_P_IPV6)) {
+		if ((void *)(ipv6 + 1) > end || ipv6->nexthdr != IPPROTO_TCP)
+			return false;
+		clamp->source.family = 6;
+		__builtin_memcpy(clamp->source.address, &ipv6->saddr, sizeof(ipv6->saddr));
+		pos += sizeof(*ipv6);
+	} else {
+		return false;
+	}
+	tcp = pos;
+	if ((void *)(tcp + 1) > end || !tcp->syn || !tcp->ack || tcp->doff < 5)
+		return false;
+	clamp->tcp_at = pos - data;
+	clamp->options_len = tcp->doff * 4U - sizeof(*tcp);
+	return true;
+}
+
+/* Return: where the MSS option is, from the start of the options, or -1. */
+static __always_inline int clamp_find(const __u8 *options, __u32 len)
+{
+	__u32 at = 0;
+
+	for (int i = 0; i < CLAMP_OPTIONS_MAX; i++) {
+		__u8 kind, size;
+
+		if (at >= len)
+			return -1;
+		kind = options[at & (CLAMP_OPTIONS_LEN - 1)];
+		size = options[(at + 1) & (CLAMP_OPTIONS_LEN - 1)];
+		if (kind == TCP_OPTION_END)
+			return -1;
+		if (kind == TCP_OPTION_NOP) {
+			at++;
+			continue;
+		}
+		if (at + 1 >= len || size < 2 || at + size > len)
+			return -1;
+		if (kind == TCP_OPTION_MSS)
+			return size == CLAMP_MSS_LEN ? (int)at : -1;
+		at += size;
+	}
+	return -1;
+}
+
+/* Lower the MSS of a SYN-ACK of a VIP. */
+static __always_inline enum backend_verdict clamp_lower(struct __sk_buff *skb,
+							const struct clamp *clamp)
+{
+	__u8 options[CLAMP_OPTIONS_LEN] = {};
+	__u32 len = clamp->options_len, at;
+	__be16 before, after = bpf_htons(settings.mss);
+	int found;
+
+	if (len < CLAMP_MSS_LEN || len > CLAMP_OPTIONS_MAX)
+		return PASS_NOT_CLAMPED;
+	if (bpf_skb_load_bytes(skb, clamp->tcp_at + sizeof(struct tcphdr), options, len))
+		return PASS_NOT_CLAMPED;
+	found = clamp_find(options, len);
+	if (found < 0)
+		return PASS_NOT_CLAMPED;
+	at = clamp->tcp_at + sizeof(struct tcphdr) + found + 2;
+	if (bpf_skb_load_bytes(skb, at, &before, sizeof(before)) ||
+	    bpf_ntohs(before) <= settings.mss)
+		return PASS_NOT_CLAMPED;
+	if (bpf_skb_store_bytes(skb, at, &after, sizeof(after), 0))
+		return PASS_NOT_CLAMPED;
+	/* At an odd place its bytes belong to two words: as if they were swapped. */
+	if (found & 1) {
+		before = __builtin_bswap16(before);
+		after = __builtin_bswap16(after);
+	}
+	bpf_l4_csum_replace(skb, clamp->tcp_at + offsetof(struct tcphdr, check), before, after,
+			    sizeof(after));
+	return PASS_CLAMPED;
+}
+
+#endif
