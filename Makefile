@@ -29,13 +29,18 @@ ROOMS    := ring schemes config dataplane control cli
 LIB_SRC  := $(wildcard $(ROOMS:%=userspace/%/*.c))
 MAINS    := userspace/control/ringlbd.c userspace/cli/ringlb.c
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAINS),$(LIB_SRC)))
-PROGRAMS := $(B)/ringlbd $(B)/ringlb
-SKELETON := $(B)/ringlb.skel.h
+PROGRAMS := $(B)/ringlbd $(B)/ringlb $(B)/ringlb-backend
+SKELETON := $(B)/ringlb.skel.h $(B)/backend.skel.h
+
+# ringlb-backend runs on other hosts and shares no code with the load balancer.
+BACKEND_MAIN := userspace/backend/ringlb-backend.c
+BACKEND_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out $(BACKEND_MAIN),$(wildcard userspace/backend/*.c)))
 
 UNIT_TESTS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 PACKET_PARTS := $(patsubst %,$(B)/tests/packet/%.o,rig frame)
 PACKET_TESTS := $(patsubst tests/packet/%.c,$(B)/tests/packet/%,$(filter-out $(PACKET_PARTS:$(B)/%.o=%.c),$(wildcard tests/packet/*.c)))
 NETNS_TOOLS  := $(patsubst tests/netns/%.c,$(B)/tests/netns/%,$(wildcard tests/netns/*.c))
+BACKEND_TESTS := $(filter %/backend_runner %/test_backend_record,$(UNIT_TESTS) $(PACKET_TESTS))
 TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS)
 
 .DELETE_ON_ERROR:
@@ -72,16 +77,27 @@ $(B)/libringlb.a: $(LIB_OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+$(B)/libringlb-backend.a: $(BACKEND_OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
 $(B)/ringlbd: $(B)/userspace/control/ringlbd.o $(B)/libringlb.a
 $(B)/ringlb: $(B)/userspace/cli/ringlb.o $(B)/libringlb.a
+$(B)/ringlb-backend: $(BACKEND_MAIN:%.c=$(B)/%.o) $(B)/libringlb-backend.a
 $(PROGRAMS):
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS) $^ $(PKG_LIBS) -o $@
 
-$(PACKET_TESTS): $(PACKET_PARTS)
-$(B)/tests/%: $(B)/tests/%.o $(B)/libringlb.a
+define LINK_TEST
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) -lcmocka -lcrypto -lb2 -lm -o $@
+endef
+
+$(filter-out $(BACKEND_TESTS),$(PACKET_TESTS)): $(PACKET_PARTS)
+$(BACKEND_TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/libringlb-backend.a
+	$(LINK_TEST)
+$(B)/tests/%: $(B)/tests/%.o $(B)/libringlb.a
+	$(LINK_TEST)
 
 deps:
 	$(Q)scripts/install-deps $(DEPS)
