@@ -70,18 +70,6 @@ static void answers_of_the_handler(void **state)
 	close(fd);
 }
 
-/* Reals as people write them, not as the machine has them. */
-static void reals_are_short(void **state)
-{
-	struct fixture *f = *state;
-	int fd = client_open(f);
-
-	client_say(f, fd, "{\"value\": [8.41, 0.3, 1.005, 0.5]}\n");
-	assert_string_equal(client_line(f, fd),
-			    "{\"ok\":true,\"result\":{\"value\":[8.41,0.3,1.005,0.5]}}");
-	close(fd);
-}
-
 /* Whatever comes in is answered on its line, and the next line is served. */
 static void garbage(void **state)
 {
@@ -377,7 +365,6 @@ int main(void)
 		WITH_FIXTURE(one_byte_at_a_time),
 		WITH_FIXTURE(clients_take_turns),
 		WITH_FIXTURE(answers_of_the_handler),
-		WITH_FIXTURE(reals_are_short),
 		WITH_FIXTURE(garbage),
 		WITH_FIXTURE(deep_nesting),
 		WITH_FIXTURE(longest_line_and_one_more),
