@@ -199,6 +199,23 @@ same "a drained backend gives all it has" '["s3"]' \
 same "capped: within epsilon after the change" true \
 	"$(json '.peak_after <= 1.02' plan remove:s3 --servers 50 --placement capped --cells 262144)"
 
+# --- Pictures -------------------------------------------------------------------------
+# elements FILE NAME: how many there are, if it is well-formed
+elements() {
+	/usr/bin/python3 -c 'import sys, xml.etree.ElementTree as tree
+print(sum(e.tag.endswith("}" + sys.argv[2]) for e in tree.parse(sys.argv[1]).iter()))' "$@"
+}
+"$ringlb" shares --servers 'a,b=2,c' --svg "$T/shares.svg" >"$T/text"
+same "shares: a column for each, on a ground" 4 "$(elements "$T/shares.svg" rect)"
+same "and the text is there as well" 1 "$(grep -c peak/mean "$T/text")"
+"$ringlb" plan add:x --servers 300 --svg "$T/plan.svg" >/dev/null
+same "plan: arcs of 300 backends, and what moves" true \
+	"$([ "$(elements "$T/plan.svg" path)" -gt 500 ] && echo true)"
+"$ringlb" simulate --servers 4,16 --count 1000 --schemes ring,modulo --svg "$T/lines.svg" >/dev/null
+same "simulate: a line for each scheme, and theory" 3 "$(elements "$T/lines.svg" polyline)"
+fails 1 "ringlb: cannot write '$T/none/x.svg': No such file or directory" simulate --servers 4 \
+	--count 10 --schemes ring --svg "$T/none/x.svg"
+
 fails 1 "ringlb: cannot reach ringlbd at '$T/none': No such file or directory (is ringlbd running?); --config FILE or --servers LIST need no daemon" \
 	--socket "$T/none" shares
 fails 2 "ringlb: hash must be xxh64, md5-32, md5-mod32, blake2b-64 or given, got 'sha1'" \

@@ -40,6 +40,7 @@ const struct arguments_option arguments_options[] = {
 	{"--flows", "N", CLI_FLOWS, OPTION(flows), "live flows: how many of them would be tracked"},
 	{"--ranges", NULL, CLI_RANGES, OPTION(ranges),
 	 "list the ranges of the hash space that move"},
+	{"--svg", "FILE", CLI_SVG, OPTION(svg), "draw it, too"},
 	{"--positions", NULL, CLI_POSITIONS, OPTION(positions),
 	 "list all positions and their owners"},
 	{"--keys", "PREFIX", CLI_SIMULATE, OPTION(keys), "key i is PREFIXi (key:)"},

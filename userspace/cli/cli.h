@@ -47,6 +47,7 @@ struct cli_options {
 	const char *table;
 	const char *probes;
 	const char *preset;
+	const char *svg;
 	bool positions;
 	bool csv;
 	bool ranges;
@@ -73,6 +74,7 @@ enum cli_option_bit {
 	CLI_RANGES = 1 << 11,
 	CLI_SIMULATE = 1 << 12,
 	CLI_POSITIONS = 1 << 13,
+	CLI_SVG = 1 << 14,
 };
 
 /**

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/fleet.h"
 #include "cli/offline.h"
+#include "cli/svg.h"
 #include "cli/table.h"
 #include "cli/values.h"
 #include "config/text.h"
@@ -456,6 +457,8 @@ static int show_plan(const struct cli_options *options, const struct fleet *flee
 	if (!status)
 		status = options->json ? json_plan(options, &plan, flows)
 				       : print_plan(options, &plan, flows);
+	if (!status && options->svg)
+		status = svg_ring(options->svg, plan.before, after);
 	free(plan.ranges);
 	return status;
 }
@@ -518,7 +521,7 @@ const struct cli_command cmd_plan = {
 	.operands = {"CHANGE"},
 	.repeats = true,
 	.optional = true,
-	.options = CLI_FLEET | CLI_CONFIG | CLI_POOL | CLI_TO | CLI_FLOWS | CLI_RANGES,
+	.options = CLI_FLEET | CLI_CONFIG | CLI_POOL | CLI_TO | CLI_FLOWS | CLI_RANGES | CLI_SVG,
 	.summary = "what a change would move, before it is made",
 	.about = "Shows how much of the hash space would go from whom to whom, beside the least\n"
 		 "that the weights allow and beside what a modulo would move. CHANGE is\n"

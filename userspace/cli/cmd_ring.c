@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/fleet.h"
+#include "cli/svg.h"
 #include "cli/table.h"
 #include "cli/values.h"
 #include "ring/balance.h"
@@ -343,6 +344,8 @@ static int print_shares(const struct cli_options *options, const struct fleet *f
 		print_summary(fleet, &summary);
 	if (!status && !options->json && options->positions)
 		print_positions(fleet->ring);
+	if (!status && options->svg)
+		status = svg_shares(options->svg, fleet->ring);
 	free(lengths);
 	return status;
 }
@@ -389,7 +392,7 @@ const struct cli_command cmd_prefer = {
 
 const struct cli_command cmd_shares = {
 	.name = "shares",
-	.options = CLI_FLEET | CLI_CONFIG | CLI_POOL | CLI_REPLICAS | CLI_POSITIONS,
+	.options = CLI_FLEET | CLI_CONFIG | CLI_POOL | CLI_REPLICAS | CLI_POSITIONS | CLI_SVG,
 	.summary = "how much of the hash space each backend owns",
 	.about = "Shows the exact share of each backend, by arc length, beside what its weight\n"
 		 "asks for; how evenly they are spread (cv: standard deviation over mean); and\n"

@@ -8,12 +8,15 @@
 #include "cli/commands.h"
 #include "cli/presets.h"
 #include "cli/simulation.h"
+#include "cli/simulation_svg.h"
 #include "cli/table.h"
 
 struct output {
 	const struct cli_options *options;
 	struct table table;
 	json_t *rows;
+	struct simulation_point *points;
+	size_t n_points;
 };
 
 static double fraction(const struct simulation_row *row, size_t keys)
@@ -86,6 +89,14 @@ static int add_row(void *context, const struct simulation_row *row)
 {
 	struct output *output = context;
 
+	if (output->n_points < SIMULATION_POINTS_MAX)
+		output->points[output->n_points++] = (struct simulation_point){
+			.scheme = row->scheme,
+			.servers = (double)row->servers_before,
+			.vnodes = row->vnodes,
+			.fraction = fraction(row, row->moves.moved),
+			.cv = row->before.cv,
+		};
 	if (output->options->csv)
 		return add_csv(row);
 	return output->options->json ? add_json(output, row) : add_table(output, row);
@@ -93,6 +104,9 @@ static int add_row(void *context, const struct simulation_row *row)
 
 static int finish(struct output *output, int status)
 {
+	if (!status && output->options->svg)
+		status = simulation_svg(output->options->svg, output->points, output->n_points);
+	free(output->points);
 	if (!status && output->options->json)
 		cli_print_json(output->rows);
 	json_decref(output->rows);
@@ -114,9 +128,13 @@ static int run_simulation(const struct cli_options *options, char *const *keys)
 		{"ASTRAY", TABLE_RIGHT}, {"PEAK/MEAN", TABLE_RIGHT}, {"CV", TABLE_RIGHT},
 		{"BYTES", TABLE_RIGHT},	 {"BUILD MS", TABLE_RIGHT},  {"LOOKUP NS", TABLE_RIGHT},
 	};
-	struct output output = {.options = options, .rows = json_array()};
+	struct output output = {
+		.options = options,
+		.rows = json_array(),
+		.points = calloc(SIMULATION_POINTS_MAX, sizeof(struct simulation_point)),
+	};
 	struct simulation simulation;
-	int status = simulation_read(&simulation, options, keys);
+	int status = output.points ? simulation_read(&simulation, options, keys) : CLI_FAILED;
 
 	table_init(&output.table, columns, sizeof(columns) / sizeof(columns[0]));
 	if (!status) {
@@ -145,7 +163,7 @@ const struct cli_command cmd_simulate = {
 	.operands = {"KEY"},
 	.repeats = true,
 	.optional = true,
-	.options = CLI_FLEET | CLI_TO | CLI_SIMULATE,
+	.options = CLI_FLEET | CLI_TO | CLI_SIMULATE | CLI_SVG,
 	.summary = "compare ways to give keys to servers",
 	.about = "Gives the same keys to a fleet before and after a change, by several schemes,\n"
 		 "and shows how many move, beside the least that can, how even the load is, and\n"
