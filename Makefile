@@ -41,11 +41,12 @@ PACKET_PARTS := $(patsubst %,$(B)/tests/packet/%.o,rig frame)
 PACKET_TESTS := $(patsubst tests/packet/%.c,$(B)/tests/packet/%,$(filter-out $(PACKET_PARTS:$(B)/%.o=%.c),$(wildcard tests/packet/*.c)))
 NETNS_TOOLS  := $(patsubst tests/netns/%.c,$(B)/tests/netns/%,$(wildcard tests/netns/*.c))
 BACKEND_TESTS := $(filter %/backend_runner %/test_backend_record,$(UNIT_TESTS) $(PACKET_TESTS))
-TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS)
+BENCH_TOOLS  := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
+TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps demo test test-vm mutation lint format install clean
+.PHONY: all help deps demo test test-vm mutation compare-tracking lint format install clean
 
 all: $(PROGRAMS)
 
@@ -55,6 +56,7 @@ help:
 	@echo 'make test       install what is missing, build, run all tests (root)'
 	@echo 'make test-vm    the tests that depend on the kernel, on 6.1 and 6.12 in qemu (root, slow)'
 	@echo 'make mutation   break the code on purpose and see the tests go red (root, slow)'
+	@echo 'make compare-tracking  nothing, everything or moving arcs tracked: what breaks (root)'
 	@echo 'make lint       layout, static analysis, include directions'
 	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make clean      remove $(B)/'
@@ -93,7 +95,7 @@ define LINK_TEST
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) -lcmocka -lcrypto -lb2 -lm -o $@
 endef
 
-$(filter-out $(BACKEND_TESTS),$(PACKET_TESTS)): $(PACKET_PARTS)
+$(filter-out $(BACKEND_TESTS),$(PACKET_TESTS)) $(BENCH_TOOLS): $(PACKET_PARTS)
 $(BACKEND_TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/libringlb-backend.a
 	$(LINK_TEST)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libringlb.a
@@ -125,6 +127,11 @@ test-vm:
 mutation:
 	$(Q)scripts/install-deps build demo test
 	$(Q)tests/mutation/run
+
+compare-tracking:
+	$(Q)scripts/install-deps build test
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/compare_tracking
+	$(Q)$(B)/tests/bench/compare_tracking $(OPTIONS)
 
 lint:
 	$(Q)scripts/install-deps build lint

@@ -11,9 +11,11 @@
 #include "tests/packet/moving_setup.h"
 
 #define CHURN_POOLS	       2
-#define CHURN_NAMES	       14
+#ifndef CHURN_NAMES
+#define CHURN_NAMES  14
+#define CHURN_VNODES 12
+#endif
 #define CHURN_IDS	       100
-#define CHURN_VNODES	       12
 #define CHURN_WEIGHT_MAX_MILLI 3000
 #define CHURN_TCP_LEARN_MS     6000000
 #define CHURN_OTHER_LEARN_MS   600000
