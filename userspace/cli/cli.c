@@ -26,8 +26,21 @@ void cli_error(const char *format, ...)
 
 void cli_print_json(const json_t *value)
 {
-	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	/* Reals with as many digits as they came with. */
+	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	putchar('\n');
+}
+
+/* What was done all the same, but should be known. */
+static void print_warnings(const json_t *result)
+{
+	const json_t *warnings = json_object_get(result, "warnings");
+	const char *line;
+
+	for (size_t i = 0; i < json_array_size(warnings); i++) {
+		line = json_string_value(json_array_get(warnings, i));
+		cli_error("warning: %s", line ? line : "-");
+	}
 }
 
 int cli_ask(const struct cli_options *options, json_t *request, int timeout_s,
@@ -47,10 +60,12 @@ int cli_ask(const struct cli_options *options, json_t *request, int timeout_s,
 		cli_error("%s", error);
 		return CLI_FAILED;
 	}
-	if (options->json)
+	if (options->json) {
 		cli_print_json(result);
-	else
+	} else {
 		status = print(options, result);
+		print_warnings(result);
+	}
 	json_decref(result);
 	return status;
 }

@@ -81,6 +81,11 @@ static int run_remove(const struct cli_options *options, char *const *operands)
 	if (!value_is_name("name", operands[0]) || !value_is_name("pool", options->pool) ||
 	    !value_is_duration("timeout", options->timeout))
 		return CLI_USAGE;
+	if (options->now && options->timeout) {
+		cli_error("options '--now' and '--timeout' exclude each other, see 'ringlb backend "
+			  "remove --help'");
+		return CLI_USAGE;
+	}
 	request = json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "command", "backend.remove", "name",
 			    operands[0], "pool", options->pool, "timeout", options->timeout, "now",
 			    options->now ? "yes" : NULL);

@@ -85,6 +85,30 @@ static json_t *check_members(const struct api_command *command, json_t *request)
 	return NULL;
 }
 
+void api_note(struct api *api, enum control_note what, const char *line)
+{
+	json_array_append_new(what == CONTROL_CHANGED ? api->changes : api->warnings,
+			      json_string(line));
+}
+
+/* Handle it, with a place for its notes. */
+static json_t *handle(struct api *api, const struct api_command *command, json_t *request)
+{
+	json_t *answer, *result;
+
+	api->command = command->name;
+	api->changes = json_array();
+	api->warnings = json_array();
+	answer = command->handle(api, request);
+	result = json_object_get(answer, "result");
+	if (json_array_size(api->warnings) && json_is_object(result))
+		json_object_set(result, "warnings", api->warnings);
+	json_decref(api->changes);
+	json_decref(api->warnings);
+	api->changes = api->warnings = NULL;
+	return answer;
+}
+
 json_t *api_handle(void *context, json_t *request)
 {
 	const char *name = api_text(request, "command");
@@ -97,5 +121,5 @@ json_t *api_handle(void *context, json_t *request)
 	if (!command)
 		return server_error("unknown command '%s'", name);
 	refusal = check_members(command, request);
-	return refusal ? refusal : command->handle(context, request);
+	return refusal ? refusal : handle(context, command, request);
 }

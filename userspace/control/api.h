@@ -13,16 +13,24 @@
  * @started: CLOCK_MONOTONIC seconds
  * @health: what the checks of the backends found
  * @done: set by `down`: the daemon is to exit once the answer is sent
+ * @command: the one that is being handled
+ * @changes, @warnings: arrays of its notes; NULL between requests
  */
 struct api {
 	struct control *control;
 	const struct health *health;
 	int64_t started;
 	bool done;
+	const char *command;
+	json_t *changes;
+	json_t *warnings;
 };
 
 /** api_handle() - a server_handler; @context is a struct api */
 json_t *api_handle(void *context, json_t *request);
+
+/** api_note() - a note of the control, for the answer to the request at hand, if any */
+void api_note(struct api *api, enum control_note what, const char *line);
 
 /*
  * Requests, one each. @request has passed the check of its members: those of the
@@ -69,9 +77,6 @@ json_t *api_drain(const struct control_pool *live, uint16_t member,
 
 /* All backends that are draining. */
 json_t *api_draining(const struct control *control);
-
-/* differences.c: what became different, a line each. */
-json_t *api_differences(const struct config *before, const struct config *after);
 
 /* The text of member @name, or NULL. */
 const char *api_text(json_t *request, const char *name);

@@ -20,7 +20,7 @@ static json_t *begin(struct api *api, struct config *edited)
 static json_t *finish(struct api *api, struct config *edited, double *moved)
 {
 	struct control_error error = {};
-	int err = control_apply(api->control, edited, moved, &error);
+	int err = control_apply(api->control, edited, api->command, moved, &error);
 
 	config_release(edited);
 	return err ? server_error("%s", error.what) : NULL;
@@ -171,6 +171,18 @@ static int edit_remove(struct config *config, const char *pool, const char *name
 	return config_remove_backend(config, pool, name, error);
 }
 
+/* Nobody is left: that is no reason to refuse, but to say so. */
+static void warn_if_none(struct api *api, const char *pool_name)
+{
+	const struct control_pool *live = control_find_pool(api->control, pool_name);
+
+	for (size_t m = 0; m < live->ring->n_members; m++)
+		if (live->takes[m] & BACKEND_TAKES_NEW)
+			return;
+	control_note(api->control, CONTROL_WARNING, api->command,
+		     "pool '%s' has no backend that takes new flows: they are dropped", pool_name);
+}
+
 /* Make the edit and apply it. @pool_name receives the pool. NULL, or the refusal. */
 static json_t *edit_backend(struct api *api, json_t *request, const struct backend_edit *edit,
 			    char pool_name[CONFIG_NAME_MAX + 1], double *moved)
@@ -188,7 +200,10 @@ static json_t *edit_backend(struct api *api, json_t *request, const struct backe
 	snprintf(pool_name, CONFIG_NAME_MAX + 1, "%s", pool);
 	if (edit->edit(&edited, pool_name, api_text(request, "name"), edit, &error))
 		return refuse(&edited, &error);
-	return finish(api, &edited, moved);
+	refusal = finish(api, &edited, moved);
+	if (!refusal)
+		warn_if_none(api, pool_name);
+	return refusal;
 }
 
 /* The edit, answered with the backend as it is now. */
@@ -238,7 +253,20 @@ json_t *api_backend_drain(struct api *api, json_t *request)
 json_t *api_backend_undrain(struct api *api, json_t *request)
 {
 	const struct backend_edit edit = {.edit = edit_drain, .drain = CONFIG_NO_DRAIN};
+	const struct config *running = &api->control->running;
+	const char *name = api_text(request, "name");
+	const struct config_backend *backend;
+	struct config_error ignored;
+	struct config_pool *pool;
 
+	/* What is wrong with the request is for the edit to say. */
+	if (!config_pick_pool(running, api_text(request, "pool"), name, &pool, &ignored)) {
+		backend = config_find_backend(pool, name);
+		if (backend && backend->drain == CONFIG_NO_DRAIN)
+			control_note(api->control, CONTROL_WARNING, api->command,
+				     "backend '%s' of pool '%s' was not draining", name,
+				     pool->name);
+	}
 	return edit_and_show(api, request, &edit);
 }
 
@@ -261,6 +289,8 @@ json_t *api_backend_remove(struct api *api, json_t *request)
 
 	if (refusal)
 		return refusal;
+	if (api_text(request, "now") && api_text(request, "timeout"))
+		return server_error("now and timeout exclude each other");
 	return api_text(request, "now") ? remove_now(api, request)
 					: edit_and_show(api, request, &edit);
 }
@@ -268,19 +298,11 @@ json_t *api_backend_remove(struct api *api, json_t *request)
 json_t *api_reload(struct api *api, json_t *request)
 {
 	struct control_error error = {};
-	struct config before = {};
-	json_t *changes;
 
 	(void)request;
-	if (config_copy(&before, &api->control->running))
-		return server_error("out of memory");
-	if (control_reload(api->control, &error)) {
-		config_release(&before);
+	if (control_reload(api->control, api->command, &error))
 		return server_error("%s", error.what);
-	}
-	changes = api_differences(&before, &api->control->running);
-	config_release(&before);
-	return server_result(json_pack("{s:o}", "changes", changes));
+	return server_result(json_pack("{s:O}", "changes", api->changes));
 }
 
 json_t *api_save(struct api *api, json_t *request)
@@ -290,6 +312,8 @@ json_t *api_save(struct api *api, json_t *request)
 	(void)request;
 	if (control_save(api->control, &error))
 		return server_error("%s", error.what);
+	control_note(api->control, CONTROL_CHANGED, api->command, "wrote '%s'",
+		     api->control->config_path);
 	return server_result(json_pack("{s:s}", "config", api->control->config_path));
 }
 
@@ -305,8 +329,11 @@ json_t *api_down(struct api *api, json_t *request)
 
 	(void)request;
 	api->done = true;
-	if (control_down(api->control, note_removed, removed, &error) >= 0)
+	if (control_down(api->control, note_removed, removed, &error) >= 0) {
+		control_note(api->control, CONTROL_CHANGED, api->command,
+			     "took everything out of the kernel");
 		return server_result(json_pack("{s:o}", "removed", removed));
+	}
 	json_decref(removed);
 	return server_error("%s", error.what);
 }

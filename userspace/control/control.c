@@ -8,7 +8,10 @@
 
 #include "control/change.h"
 #include "control/control.h"
+#include "control/differences.h"
 #include "control/state.h"
+
+#define LINE_LEN 512
 
 int control_fail(struct control_error *error, int err, const char *format, ...)
 {
@@ -18,6 +21,20 @@ int control_fail(struct control_error *error, int err, const char *format, ...)
 	vsnprintf(error->what, sizeof(error->what), format, arguments);
 	va_end(arguments);
 	return err;
+}
+
+void control_note(const struct control *control, enum control_note what, const char *by,
+		  const char *format, ...)
+{
+	char line[LINE_LEN];
+	va_list arguments;
+
+	if (!control->options.note)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	control->options.note(control->options.note_context, what, by, line);
 }
 
 /* "PATH:LINE: WHAT", or without the line where there is none. */
@@ -113,12 +130,34 @@ static void roll_back(struct control *control)
 	keep_state(control, &control->running, control->changed, &ignored);
 }
 
+struct source {
+	const struct control *control;
+	const char *by;
+};
+
+static void note_difference(void *context, const char *line)
+{
+	const struct source *source = context;
+
+	control_note(source->control, CONTROL_CHANGED, source->by, "%s", line);
+}
+
+/* Nothing is told of a start: all would be new. */
+static void note_differences(const struct control *control, const struct config *next,
+			     const char *by)
+{
+	struct source source = {control, by};
+
+	if (control->pools)
+		differences_list(&control->running, next, note_difference, &source);
+}
+
 /*
  * @changed: @next differs from the configuration file. On failure the state on
  * disk and the data plane are put back to the running configuration.
  */
-static int apply(struct control *control, struct config *next, bool changed, double *moved,
-		 struct control_error *error)
+static int apply(struct control *control, struct config *next, bool changed, const char *by,
+		 double *moved, struct control_error *error)
 {
 	struct change change;
 	int err = change_prepare(&change, control, next, error);
@@ -137,6 +176,7 @@ static int apply(struct control *control, struct config *next, bool changed, dou
 		if (change.reseeded)
 			dataplane_forget_flows(control->dp);
 		change_clean(&change);
+		note_differences(control, next, by);
 		change_adopt(&change);
 		config_release(&control->running);
 		control->running = *next;
@@ -209,10 +249,10 @@ static int drain_leftovers(struct config *next, const struct config *running)
 	return 0;
 }
 
-int control_apply(struct control *control, struct config *next, double *moved,
+int control_apply(struct control *control, struct config *next, const char *by, double *moved,
 		  struct control_error *error)
 {
-	return apply(control, next, !config_equal(next, &control->filed), moved, error);
+	return apply(control, next, !config_equal(next, &control->filed), by, moved, error);
 }
 
 int control_refresh_rings(struct control *control, struct control_error *error)
@@ -223,13 +263,13 @@ int control_refresh_rings(struct control *control, struct control_error *error)
 	if (config_copy(&same, &control->running))
 		err = control_fail(error, -ENOMEM, "out of memory");
 	else
-		err = control_apply(control, &same, NULL, error);
+		err = control_apply(control, &same, "health", NULL, error);
 	control->stale = err != 0;
 	config_release(&same);
 	return err;
 }
 
-int control_reload(struct control *control, struct control_error *error)
+int control_reload(struct control *control, const char *by, struct control_error *error)
 {
 	struct config next = {}, filed = {}, filed_before = control->filed;
 	uint64_t digest = 0, digest_before = control->file_digest;
@@ -244,7 +284,7 @@ int control_reload(struct control *control, struct control_error *error)
 	}
 	control->file_digest = digest;
 	control->filed = filed;
-	err = control_apply(control, &next, NULL, error);
+	err = control_apply(control, &next, by, NULL, error);
 	if (err) {
 		control->file_digest = digest_before;
 		control->filed = filed_before;
@@ -342,7 +382,7 @@ int control_open(struct control **out, const struct control_options *options,
 	if (!err)
 		err = open_kernel(control, error);
 	if (!err)
-		err = control_apply(control, &wanted, NULL, error);
+		err = control_apply(control, &wanted, "start", NULL, error);
 	config_release(&wanted);
 	if (err) {
 		discard(control);

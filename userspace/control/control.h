@@ -24,10 +24,23 @@
 
 #define CONTROL_PATH_MAX 256
 
+/* What is told in passing, one line each. */
+enum control_note {
+	CONTROL_CHANGED, /* a difference that has been applied */
+	CONTROL_WARNING, /* what was done, but not as well as was meant */
+};
+
+/**
+ * struct control_options
+ * @note: called with each note; @by is the command or the event that it comes from,
+ *	"backend.drain" or "start"
+ */
 struct control_options {
 	const char *config_path;
 	const char *pin_dir;
 	const char *state_dir;
+	void (*note)(void *context, enum control_note what, const char *by, const char *line);
+	void *note_context;
 };
 
 /* One line for people, as in struct config_error. */
@@ -95,12 +108,13 @@ void control_close(struct control *control);
 /**
  * control_apply() - make @next the running configuration
  * @next: valid; taken over and emptied on success
+ * @by: for notes, of which there is one for each difference
  * @moved: receives the largest exact share of hash space that moved in one pool,
  *	0 to 1; may be NULL
  *
  * Return: 0; -errno with @error filled, then nothing has changed.
  */
-int control_apply(struct control *control, struct config *next, double *moved,
+int control_apply(struct control *control, struct config *next, const char *by, double *moved,
 		  struct control_error *error);
 
 /**
@@ -108,7 +122,7 @@ int control_apply(struct control *control, struct config *next, double *moved,
  *
  * Backends that the file does not have any more drain before they leave.
  */
-int control_reload(struct control *control, struct control_error *error);
+int control_reload(struct control *control, const char *by, struct control_error *error);
 
 /** control_save() - write the running configuration to the configuration file */
 int control_save(struct control *control, struct control_error *error);
@@ -170,6 +184,10 @@ struct endpoint control_endpoint(const struct config_address *address, uint8_t p
 
 /** control_vip_key() - a VIP in the data plane's terms */
 struct endpoint control_vip_key(const struct config_vip *vip);
+
+/** control_note() - tell @options.note, if there is one */
+void control_note(const struct control *control, enum control_note what, const char *by,
+		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 int control_fail(struct control_error *error, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

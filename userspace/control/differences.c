@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a reload changed, in lines for people. */
+#include "control/differences.h"
+
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "config/text.h"
-#include "control/api.h"
 
-#define NAME_LEN 160
-#define LINE_LEN (NAME_LEN + 64)
+#define LINE_LEN 384 /* two names, two endpoints and words */
 
-static void note(json_t *lines, const char *what, const char *kind, const char *name)
+struct report {
+	void (*line)(void *context, const char *text);
+	void *context;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(const struct report *report,
+						       const char *format, ...)
 {
-	char line[LINE_LEN];
+	char text[LINE_LEN];
+	va_list arguments;
 
-	snprintf(line, sizeof(line), "%s %s %.*s", what, kind, NAME_LEN, name);
-	json_array_append_new(lines, json_string(line));
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	report->line(report->context, text);
 }
 
 static const struct config_interface *find_interface(const struct config *config, const char *name)
@@ -25,21 +37,115 @@ static const struct config_interface *find_interface(const struct config *config
 	return NULL;
 }
 
-static void compare_interfaces(json_t *lines, const struct config *before,
+static void compare_interfaces(const struct report *report, const struct config *before,
 			       const struct config *after)
 {
 	for (size_t i = 0; i < before->n_interfaces; i++)
 		if (!find_interface(after, before->interfaces[i].name))
-			note(lines, "removed", "interface", before->interfaces[i].name);
+			note(report, "removed interface '%s'", before->interfaces[i].name);
 	for (size_t i = 0; i < after->n_interfaces; i++) {
 		const struct config_interface *now = &after->interfaces[i];
 		const struct config_interface *was = find_interface(before, now->name);
 
 		if (!was)
-			note(lines, "added", "interface", now->name);
+			note(report, "added interface '%s'", now->name);
 		else if (was->mode != now->mode)
-			note(lines, "changed", "interface", now->name);
+			note(report, "changed interface '%s': %s to %s", now->name,
+			     text_mode(was->mode), text_mode(now->mode));
 	}
+}
+
+static void compare_sizes(const struct report *report, const struct config_flows *before,
+			  const struct config_flows *after)
+{
+	const struct {
+		const char *name;
+		uint32_t was, now;
+	} sizes[] = {
+		{"established", before->established, after->established},
+		{"remembered", before->remembered, after->remembered},
+		{"embryonic", before->embryonic, after->embryonic},
+		{"other", before->other, after->other},
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i].was != sizes[i].now)
+			note(report, "changed flows.%s: %u to %u entries", sizes[i].name,
+			     sizes[i].was, sizes[i].now);
+}
+
+static void compare_times(const struct report *report, const struct config_flows *before,
+			  const struct config_flows *after)
+{
+	const struct {
+		const char *name;
+		uint32_t was_ms, now_ms;
+	} times[] = {
+		{"learn_tcp", before->learn_tcp_ms, after->learn_tcp_ms},
+		{"learn_other", before->learn_other_ms, after->learn_other_ms},
+		{"idle_tcp", before->idle_tcp_ms, after->idle_tcp_ms},
+		{"idle_other", before->idle_other_ms, after->idle_other_ms},
+		{"opening", before->opening_ms, after->opening_ms},
+		{"closing", before->closing_ms, after->closing_ms},
+	};
+	char was[TEXT_DURATION_LEN], now[TEXT_DURATION_LEN];
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		if (times[i].was_ms != times[i].now_ms)
+			note(report, "changed flows.%s: %s to %s", times[i].name,
+			     text_duration(times[i].was_ms, was),
+			     text_duration(times[i].now_ms, now));
+}
+
+typedef int (*comparison)(const void *a, const void *b);
+
+static int compare_indirect(const void *a, const void *b, void *compare)
+{
+	const void *const *x = a, *const *y = b;
+
+	return (*(comparison *)compare)(*x, *y);
+}
+
+/* Pointers to all items, ascending, and a NULL. Return: NULL without memory. */
+static const void **sort(const void *items, size_t n, size_t item_bytes, comparison compare)
+{
+	const void **sorted = calloc(n + 1, sizeof(*sorted));
+
+	for (size_t i = 0; sorted && i < n; i++)
+		sorted[i] = (const char *)items + i * item_bytes;
+	if (sorted && n)
+		qsort_r(sorted, n, sizeof(*sorted), compare_indirect, &compare);
+	return sorted;
+}
+
+/* A list before and after, and what to do with two of the same name; NULL: there is none. */
+struct pairing {
+	const void *before, *after;
+	size_t n_before, n_after, item_bytes;
+	comparison compare;
+	void (*pair)(const struct report *report, const void *context, const void *was,
+		     const void *now);
+	const void *context;
+};
+
+static int compare_lists(const struct report *report, const struct pairing *lists)
+{
+	const void **olds = sort(lists->before, lists->n_before, lists->item_bytes, lists->compare);
+	const void **news = sort(lists->after, lists->n_after, lists->item_bytes, lists->compare);
+	const void **was = olds, **now = news;
+	int err = olds && news ? 0 : -ENOMEM;
+
+	while (!err && (*was || *now)) {
+		int order = !*was ? 1 : !*now ? -1 : lists->compare(*was, *now);
+
+		lists->pair(report, lists->context, order <= 0 ? *was : NULL,
+			    order >= 0 ? *now : NULL);
+		was += order <= 0;
+		now += order >= 0;
+	}
+	free(olds);
+	free(news);
+	return err;
 }
 
 static bool same_endpoint(const struct config_backend *a, const struct config_backend *b)
@@ -48,87 +154,182 @@ static bool same_endpoint(const struct config_backend *a, const struct config_ba
 	       !memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
 }
 
-/* Lines for the backends that are in @a and not, or not alike, in @b. */
-static void compare_backends(json_t *lines, const struct config_pool *before,
-			     const struct config_pool *after)
+static void compare_drains(const struct report *report, const char *pool,
+			   const struct config_backend *was, const struct config_backend *now)
 {
-	char text[NAME_LEN], was_weight[TEXT_WEIGHT_LEN], weight[TEXT_WEIGHT_LEN];
-
-	for (size_t b = 0; b < before->n_backends; b++)
-		if (!config_find_backend(after, before->backends[b].name))
-			note(lines, "removed", "backend", before->backends[b].name);
-	for (size_t b = 0; b < after->n_backends; b++) {
-		const struct config_backend *now = &after->backends[b];
-		const struct config_backend *was = config_find_backend(before, now->name);
-
-		if (!was) {
-			note(lines, "added", "backend", now->name);
-			continue;
-		}
-		if (was->drain != now->drain)
-			note(lines, now->drain == CONFIG_NO_DRAIN ? "undrained" : "draining",
-			     "backend", now->name);
-		if (!same_endpoint(was, now))
-			note(lines, "changed", "address of backend", now->name);
-		if (was->weight_milli == now->weight_milli)
-			continue;
-		snprintf(text, sizeof(text), "%s: %s to %s", now->name,
-			 text_weight(was->weight_milli, was_weight),
-			 text_weight(now->weight_milli, weight));
-		note(lines, "changed", "weight of backend", text);
-	}
+	if (was->drain == now->drain && was->drain_until_s == now->drain_until_s)
+		return;
+	if (now->drain == CONFIG_NO_DRAIN)
+		note(report, "undrained backend '%s' of pool '%s'", now->name, pool);
+	else if (was->drain == now->drain)
+		note(report, "changed timeout of draining backend '%s' of pool '%s'", now->name,
+		     pool);
+	else
+		note(report, "draining backend '%s' of pool '%s'%s", now->name, pool,
+		     now->drain == CONFIG_DRAIN_REMOVE ? ", to be removed" : "");
 }
 
-static void compare_pools(json_t *lines, const struct config *before, const struct config *after)
+static int compare_names(const void *a, const void *b)
 {
+	const struct config_backend *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void compare_backend(const struct report *report, const void *context, const void *before,
+			    const void *after)
+{
+	const struct config_backend *was = before, *now = after;
+	char was_text[TEXT_ENDPOINT_LEN], now_text[TEXT_ENDPOINT_LEN];
+	const char *pool = context;
+
+	if (!now) {
+		note(report, "removed backend '%s' from pool '%s'", was->name, pool);
+		return;
+	}
+	if (!was) {
+		note(report, "added backend '%s' to pool '%s'%s", now->name, pool,
+		     now->drain == CONFIG_NO_DRAIN ? "" : ", draining");
+		return;
+	}
+	compare_drains(report, pool, was, now);
+	if (!same_endpoint(was, now))
+		note(report, "changed address of backend '%s' of pool '%s': %s to %s", now->name,
+		     pool, text_endpoint(&was->address, was->port, was_text),
+		     text_endpoint(&now->address, now->port, now_text));
+	if (was->weight_milli != now->weight_milli)
+		note(report, "changed weight of backend '%s' of pool '%s': %s to %s", now->name,
+		     pool, text_weight(was->weight_milli, was_text),
+		     text_weight(now->weight_milli, now_text));
+}
+
+static int compare_backends(const struct report *report, const struct config_pool *before,
+			    const struct config_pool *after)
+{
+	const struct pairing lists = {
+		.before = before->backends,
+		.after = after->backends,
+		.n_before = before->n_backends,
+		.n_after = after->n_backends,
+		.item_bytes = sizeof(*after->backends),
+		.compare = compare_names,
+		.pair = compare_backend,
+		.context = after->name,
+	};
+
+	return compare_lists(report, &lists);
+}
+
+/* How the arcs are dealt out. Cells and epsilon of 0 are those of another placement. */
+static void compare_placements(const struct report *report, const struct config_pool *was,
+			       const struct config_pool *now)
+{
+	char was_text[TEXT_WEIGHT_LEN], now_text[TEXT_WEIGHT_LEN];
+
+	if (was->placement != now->placement) {
+		note(report, "changed placement of pool '%s': %s to %s", now->name,
+		     text_placement(was->placement), text_placement(now->placement));
+		return;
+	}
+	if (was->vnodes != now->vnodes)
+		note(report, "changed vnodes of pool '%s': %u to %u", now->name, was->vnodes,
+		     now->vnodes);
+	if (was->cells != now->cells)
+		note(report, "changed cells of pool '%s': %u to %u", now->name, was->cells,
+		     now->cells);
+	if (was->epsilon_milli != now->epsilon_milli)
+		note(report, "changed epsilon of pool '%s': %s to %s", now->name,
+		     text_weight(was->epsilon_milli, was_text),
+		     text_weight(now->epsilon_milli, now_text));
+}
+
+static int compare_pools(const struct report *report, const struct config *before,
+			 const struct config *after)
+{
+	int err = 0;
+
 	for (size_t p = 0; p < before->n_pools; p++)
 		if (!config_find_pool(after, before->pools[p].name))
-			note(lines, "removed", "pool", before->pools[p].name);
-	for (size_t p = 0; p < after->n_pools; p++) {
+			note(report, "removed pool '%s'", before->pools[p].name);
+	for (size_t p = 0; p < after->n_pools && !err; p++) {
 		const struct config_pool *now = &after->pools[p];
 		const struct config_pool *was = config_find_pool(before, now->name);
 
 		if (!was) {
-			note(lines, "added", "pool", now->name);
+			note(report, "added pool '%s'", now->name);
 			continue;
 		}
-		if (was->forward != now->forward || was->placement != now->placement ||
-		    was->vnodes != now->vnodes || was->cells != now->cells ||
-		    was->epsilon_milli != now->epsilon_milli)
-			note(lines, "changed", "pool", now->name);
-		if (was->panic != now->panic || !config_check_equal(&was->check, &now->check))
-			note(lines, "changed", "health check of pool", now->name);
-		compare_backends(lines, was, now);
+		compare_placements(report, was, now);
+		if (was->forward != now->forward)
+			note(report, "changed forward of pool '%s': %s to %s", now->name,
+			     text_forward(was->forward), text_forward(now->forward));
+		if (was->panic != now->panic)
+			note(report, "changed panic of pool '%s': %s to %s", now->name,
+			     text_panic(was->panic), text_panic(now->panic));
+		if (!config_check_equal(&was->check, &now->check))
+			note(report, "changed health check of pool '%s'", now->name);
+		err = compare_backends(report, was, now);
 	}
+	return err;
 }
 
-static void compare_vips(json_t *lines, const struct config *before, const struct config *after)
+static int compare_keys(const void *a, const void *b)
 {
+	const struct config_vip *x = a, *y = b;
+	size_t len_bytes = x->address.family == AF_INET6 ? 16 : 4;
+
+	if (x->address.family != y->address.family)
+		return x->address.family - y->address.family;
+	if (x->protocol != y->protocol)
+		return x->protocol - y->protocol;
+	if (x->port != y->port)
+		return x->port - y->port;
+	return memcmp(x->address.bytes, y->address.bytes, len_bytes);
+}
+
+static void compare_vip(const struct report *report, const void *context, const void *before,
+			const void *after)
+{
+	const struct config_vip *was = before, *now = after;
 	char text[TEXT_ENDPOINT_LEN];
 
-	for (size_t v = 0; v < before->n_vips; v++)
-		if (!config_find_vip(after, &before->vips[v]))
-			note(lines, "removed", "vip", text_vip(&before->vips[v], text));
-	for (size_t v = 0; v < after->n_vips; v++) {
-		const struct config_vip *was = config_find_vip(before, &after->vips[v]);
-
-		text_vip(&after->vips[v], text);
-		if (!was)
-			note(lines, "added", "vip", text);
-		else if (strcmp(was->pool, after->vips[v].pool))
-			note(lines, "changed", "pool of vip", text);
-	}
+	(void)context;
+	text_vip(now ? now : was, text);
+	if (!now)
+		note(report, "removed vip %s", text);
+	else if (!was)
+		note(report, "added vip %s with pool '%s'", text, now->pool);
+	else if (strcmp(was->pool, now->pool) != 0)
+		note(report, "changed pool of vip %s: '%s' to '%s'", text, was->pool, now->pool);
 }
 
-json_t *api_differences(const struct config *before, const struct config *after)
+static int compare_vips(const struct report *report, const struct config *before,
+			const struct config *after)
 {
-	json_t *lines = json_array();
+	const struct pairing lists = {
+		.before = before->vips,
+		.after = after->vips,
+		.n_before = before->n_vips,
+		.n_after = after->n_vips,
+		.item_bytes = sizeof(*after->vips),
+		.compare = compare_keys,
+		.pair = compare_vip,
+	};
+
+	return compare_lists(report, &lists);
+}
+
+int differences_list(const struct config *before, const struct config *after,
+		     void (*line)(void *context, const char *text), void *context)
+{
+	const struct report report = {line, context};
+	int err;
 
 	if (before->seed != after->seed)
-		json_array_append_new(lines,
-				      json_string("changed seed: every flow is hashed anew"));
-	compare_interfaces(lines, before, after);
-	compare_pools(lines, before, after);
-	compare_vips(lines, before, after);
-	return lines;
+		note(&report, "changed seed: every flow is hashed anew");
+	compare_sizes(&report, &before->flows, &after->flows);
+	compare_times(&report, &before->flows, &after->flows);
+	compare_interfaces(&report, before, after);
+	err = compare_pools(&report, before, after);
+	return err ? err : compare_vips(&report, before, after);
 }

@@ -187,6 +187,15 @@ static void refresh_interfaces(struct control *control)
 		    attached == 1 ? "" : "s");
 }
 
+/* Whatever has changed is in the log, by whose command it was, and in the answer to it. */
+static void on_note(void *context, enum control_note what, const char *by, const char *line)
+{
+	struct daemon *daemon = context;
+
+	say("%s: %s%s", by, what == CONTROL_WARNING ? "warning: " : "", line);
+	api_note(&daemon->api, what, line);
+}
+
 /* A tick: look at all next hops, then wait for the next change or the next round. */
 static int on_refresh(sd_event_source *source, uint64_t now_us, void *context)
 {
@@ -251,7 +260,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 	(void)source;
 	(void)info;
-	if (control_reload(daemon->api.control, &error))
+	if (control_reload(daemon->api.control, "SIGHUP", &error))
 		say("not reloaded: %s", error.what);
 	else
 		say("reloaded '%s'", daemon->api.control->config_path);
@@ -336,9 +345,13 @@ static int serve(struct daemon *daemon, const struct options *options)
 
 static int run(const struct options *options)
 {
+	struct control_options control = options->control;
 	struct control_error error = {};
 	struct daemon daemon = {};
 	int status = 1, err;
+
+	control.note = on_note;
+	control.note_context = &daemon;
 
 	err = sd_event_new(&daemon.loop);
 	if (err >= 0)
@@ -354,7 +367,7 @@ static int run(const struct options *options)
 	err = server_open(&daemon.server, daemon.loop, options->socket, on_request, &daemon);
 	if (err)
 		say("cannot listen on '%s': %s", options->socket, strerror(-err));
-	else if (control_open(&daemon.api.control, &options->control, &error))
+	else if (control_open(&daemon.api.control, &control, &error))
 		say("%s", error.what);
 	else
 		status = serve(&daemon, options);

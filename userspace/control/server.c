@@ -22,6 +22,9 @@
 #define ACCEPT_INTERVAL_US 1000000
 #define ACCEPT_BURST	   2000
 
+/* With 15 digits, 1.2 is not 1.2000000000000002; a share is off by no more than 1e-15. */
+#define ANSWER_FORM (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
 static const char out_of_memory[] = "{\"ok\":false,\"error\":\"out of memory\"}";
 
 /*
@@ -139,13 +142,13 @@ static int client_flush(struct client *client)
 /* Takes over the reference. The output is empty before. Return: 0 or -errno. */
 static int client_answer(struct client *client, json_t *answer)
 {
-	char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+	char *text = answer ? json_dumps(answer, ANSWER_FORM) : NULL;
 
 	json_decref(answer);
 	if (text && strlen(text) > ANSWER_MAX) {
 		free(text);
 		answer = server_error("the answer is longer than %u bytes", ANSWER_MAX);
-		text = json_dumps(answer, JSON_COMPACT);
+		text = json_dumps(answer, ANSWER_FORM);
 		json_decref(answer);
 	}
 	if (!text)
@@ -248,7 +251,7 @@ static int client_idle(sd_event_source *source, uint64_t usec, void *userdata)
 static void client_refuse(int fd)
 {
 	json_t *answer = server_error("ringlbd serves %u clients already", SERVER_CLIENTS_MAX);
-	char *text = json_dumps(answer, JSON_COMPACT);
+	char *text = json_dumps(answer, ANSWER_FORM);
 	char line[256];
 	int len;
 

@@ -209,7 +209,7 @@ static int tick_drains(struct control *control, struct control_error *error)
 			next.pools[p].n_backends--;
 		}
 	}
-	err = control_apply(control, &next, NULL, error);
+	err = control_apply(control, &next, "drained", NULL, error);
 	config_release(&next);
 	return err;
 }
