@@ -366,9 +366,9 @@ _Static_assert(sizeof(struct label) == 128, "label value");
  * names are ACTION_NAME. Append only: the numbers index the pinned map `verdicts`.
  */
 #define VERDICTS(X)                                                                                \
-	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, VLAN tags, ...): left to the kernel")         \
+	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, ...): left to the kernel")                    \
 	X(PASS, NOT_UNICAST, "broadcast or multicast frame: left to the kernel")                   \
-	X(PASS, NOT_TCP_UDP, "neither TCP nor UDP: left to the kernel")                            \
+	X(PASS, OTHER_PROTOCOL, "neither TCP, UDP nor SCTP: left to the kernel")                   \
 	X(PASS, FRAGMENT, "fragment for no VIP, or of another protocol: left to the kernel")       \
 	X(PASS, SHORT_PORTS, "packet ends before its ports: left to the kernel")                   \
 	X(PASS, NOT_VIP, "no VIP has this address, protocol and port: left to the kernel")         \
@@ -400,7 +400,14 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(REDIRECT, REPLY, "nat reply sent on another interface")                                  \
 	X(DROP, FRAGMENT_NO_FIRST, "later fragment whose first did not come in time, or at all")   \
 	X(DROP, FRAGMENT_NO_BACKEND, "later fragment, and the backend of its first is gone")       \
-	X(DROP, FRAGMENT_HEADER, "fragment that cuts off or overwrites the layer 4 header")
+	X(DROP, FRAGMENT_HEADER, "fragment that cuts off or overwrites the layer 4 header")        \
+	X(PASS, MANY_TAGS, "more than two VLAN tags: left to the kernel")                          \
+	X(PASS, MANY_HEADERS, "more than 8 IPv6 extension headers: left to the kernel")            \
+	X(PASS, SEGMENTS_LEFT, "IPv6 routing header that leads on: left to the kernel")            \
+	X(PASS, SPLIT, "headers go on in another buffer of the frame: left to the kernel")         \
+	X(DROP, SHORT_TAG, "frame ends inside a VLAN tag")                                         \
+	X(DROP, SHORT_SCTP, "packet ends inside the SCTP header")                                  \
+	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

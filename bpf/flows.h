@@ -9,7 +9,7 @@
  *   not remembered, does not open     the previous owner while the arc is learning,
  *                                     remembered in `old_flows`; the owner afterwards
  *
- * UDP has `other_flows` and no packet that opens a flow: while the arc learns, a flow
+ * UDP and SCTP have `other_flows` and no packet that opens a flow: while the arc learns, a flow
  * that is not remembered may be an old one and is the previous owner's.
  */
 #ifndef RINGLB_BPF_FLOWS_H
@@ -34,17 +34,17 @@ static __always_inline __u32 flows_now_s(void)
 	return bpf_ktime_get_coarse_ns() / NANOSECONDS;
 }
 
-static __always_inline bool flow_is_tcp(const struct packet *packet)
+static __always_inline bool flow_is_tcp(const struct traits *packet)
 {
 	return packet->flow.protocol == IPPROTO_TCP;
 }
 
-static __always_inline bool flow_opens(const struct packet *packet)
+static __always_inline bool flow_opens(const struct traits *packet)
 {
 	return (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 }
 
-static __always_inline bool flow_closes(const struct packet *packet)
+static __always_inline bool flow_closes(const struct traits *packet)
 {
 	return packet->tcp_flags & (TCP_FIN | TCP_RST);
 }
@@ -72,7 +72,7 @@ static __always_inline bool flows_has_backend(const struct flow_entry *entry)
  * the VIP still led to this pool.
  */
 static __always_inline bool flows_is_live(const struct flow_entry *entry,
-					  const struct packet *packet, const struct vip *vip,
+					  const struct traits *packet, const struct vip *vip,
 					  __u32 now_s)
 {
 	const struct backend *backend = flows_backend(entry->backend);
@@ -84,7 +84,7 @@ static __always_inline bool flows_is_live(const struct flow_entry *entry,
 }
 
 /* Remember that the flow is @id's. Returns @id. */
-static __always_inline __u32 flows_remember(void *table, const struct packet *packet,
+static __always_inline __u32 flows_remember(void *table, const struct traits *packet,
 					    const struct vip *vip, __u32 id, __u32 expires_s)
 {
 	const struct backend *backend = flows_backend(id);
@@ -108,7 +108,7 @@ static __always_inline __u32 flows_remember(void *table, const struct packet *pa
  * A packet of a remembered flow puts its end off, written once a second at most. A SYN
  * opens the tuple anew: that the flow before it has closed is nothing to this one.
  */
-static __always_inline void flows_touch(struct flow_entry *entry, const struct packet *packet,
+static __always_inline void flows_touch(struct flow_entry *entry, const struct traits *packet,
 					__u32 now_s, __u32 idle_s, __u32 closing_s)
 {
 	if (flow_opens(packet))
@@ -122,7 +122,7 @@ static __always_inline void flows_touch(struct flow_entry *entry, const struct p
 }
 
 /* The first packet without SYN that follows an embryonic entry makes it established. */
-static __always_inline void flows_promote(const struct packet *packet,
+static __always_inline void flows_promote(const struct traits *packet,
 					  const struct flow_entry *entry,
 					  const struct flow_times *times, __u32 now_s)
 {
@@ -146,7 +146,7 @@ static __always_inline void flows_promote(const struct packet *packet,
  * too: should the arc move on before it has settled, `previous` stays what it is, and
  * the memory alone tells which flows the owner of the meantime has.
  */
-static __always_inline __u32 flows_pick(const struct packet *packet, const struct vip *vip,
+static __always_inline __u32 flows_pick(const struct traits *packet, const struct vip *vip,
 					__u32 owner, const struct ring_move *move,
 					const struct flow_times *times, __u32 now_s)
 {
@@ -189,7 +189,7 @@ static __always_inline struct ring_move flows_without_dead(const struct ring_mov
 	return again;
 }
 
-static __always_inline __u32 flows_choose_tcp(const struct packet *packet, const struct vip *vip,
+static __always_inline __u32 flows_choose_tcp(const struct traits *packet, const struct vip *vip,
 					      __u32 owner, const struct ring_move *move,
 					      const struct flow_times *times, __u32 now_s)
 {
@@ -224,7 +224,7 @@ static __always_inline __u32 flows_choose_tcp(const struct packet *packet, const
 	return id;
 }
 
-static __always_inline __u32 flows_choose_other(const struct packet *packet, const struct vip *vip,
+static __always_inline __u32 flows_choose_other(const struct traits *packet, const struct vip *vip,
 						__u32 owner, const struct ring_move *move,
 						const struct flow_times *times, __u32 now_s)
 {
@@ -245,7 +245,7 @@ static __always_inline __u32 flows_choose_other(const struct packet *packet, con
 }
 
 /* The backend of a packet in a moving arc, whose owner in the new ring is @owner. */
-static __always_inline __u32 flows_choose(const struct packet *packet, const struct vip *vip,
+static __always_inline __u32 flows_choose(const struct traits *packet, const struct vip *vip,
 					  __u32 owner, const struct ring_move *move)
 {
 	__u32 zero = 0, now_s = flows_now_s();

@@ -116,7 +116,7 @@ static __always_inline enum verdict fragment_verdict(const struct packet *packet
 						     enum verdict verdict)
 {
 	if (packet_is_first_fragment(packet) &&
-	    (verdict == DROP_SHORT_TCP || verdict == DROP_SHORT_UDP ||
+	    (verdict == DROP_SHORT_TCP || verdict == DROP_SHORT_UDP || verdict == DROP_SHORT_SCTP ||
 	     verdict == DROP_BAD_TCP_OFFSET))
 		return DROP_FRAGMENT_HEADER;
 	return verdict;
@@ -125,8 +125,12 @@ static __always_inline enum verdict fragment_verdict(const struct packet *packet
 /* True if the later fragment @packet would overwrite some of its first one's header. */
 static __always_inline bool fragment_overlaps_header(const struct packet *packet, __u8 protocol)
 {
-	__u32 len = protocol == IPPROTO_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr);
+	__u32 len = sizeof(struct udphdr);
 
+	if (protocol == IPPROTO_TCP)
+		len = sizeof(struct tcphdr);
+	if (protocol == IPPROTO_SCTP)
+		len = sizeof(struct sctphdr);
 	return packet->fragment_offset < len;
 }
 
@@ -152,13 +156,13 @@ static __always_inline bool fragment_is_complete(struct fragment_entry *entry,
 	return seen + packet->fragment_len == entry->total_bytes;
 }
 
-/* Protocols that fragments of ours may have. In IPv6 it may be that of one more header. */
+/* Protocols that fragments of ours may have. In IPv6 it may be that of more headers. */
 static __always_inline bool fragment_may_be_ours(const struct packet *packet)
 {
 	__u8 protocol = packet->flow.protocol;
 
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
-	       (packet_is_ipv6(packet) && protocol == IPPROTO_DSTOPTS);
+	return protocol_has_ports(protocol) ||
+	       (packet_is_ipv6(packet) && protocol_is_extension(protocol));
 }
 
 /* Fill @fate as the first fragment's backend has it. Returns CONTINUE or a verdict. */

@@ -11,6 +11,7 @@
 
 #define REPLY_AF_INET	   2
 #define REPLY_AF_INET6	   10
+#define REPLY_LEN_MAX	   0xffff
 #define IPV4_DONT_FRAGMENT 0x4000
 
 /* Ask for the way to the client, as for a packet that the VIP itself sends. */
@@ -19,7 +20,7 @@ static __always_inline long reply_route(struct xdp_md *ctx, struct packet *packe
 {
 	fib->ifindex = packet->ingress;
 	fib->l4_protocol = packet->flow.protocol;
-	fib->tot_len = packet->ip_len;
+	fib->tot_len = packet->ip_len < REPLY_LEN_MAX ? packet->ip_len : REPLY_LEN_MAX;
 	if (packet_is_ipv6(packet)) {
 		fib->family = REPLY_AF_INET6;
 		fib->flowinfo = *(__be32 *)packet->ipv6 & bpf_htonl(0x0fffffff);
@@ -63,6 +64,8 @@ static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct pac
 	if (route != BPF_FIB_LKUP_RET_SUCCESS && route != BPF_FIB_LKUP_RET_NO_NEIGH &&
 	    route != BPF_FIB_LKUP_RET_UNSUPP_LWT)
 		return PASS_REPLY_NOT_ROUTED;
+	if (packet->authenticated)
+		return DROP_NAT_AUTHENTICATED;
 	forward_nat_reply(packet, reply);
 	if (route != BPF_FIB_LKUP_RET_SUCCESS || !transmit_can(packet, fib.ifindex))
 		return PASS_REPLY_BY_KERNEL;

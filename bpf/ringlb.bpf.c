@@ -2,10 +2,12 @@
 /*
  * A packet's way through ringlb:
  *
- *   parse.h         Ethernet, IP, ports -> struct flow
+ *   parse.h         Ethernet, VLAN tags, IP, ports -> struct flow
+ *   extensions.h    IPv6 extension headers
  *   fragments.h     a fragment that is not the first goes where that one went
  *   vip.h           is its destination a VIP, or its source a nat backend?
  *   quic.h          does the client say by its connection id which backend it has?
+ *   choose.h        which backend?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
  *   flows.h         only where an arc is moving: did this flow have another backend?
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
@@ -15,8 +17,8 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/choose.h"
 #include "bpf/count.h"
-#include "bpf/flows.h"
 #include "bpf/forward_dr.h"
 #include "bpf/forward_nat.h"
 #include "bpf/fragments.h"
@@ -24,7 +26,6 @@
 #include "bpf/parse.h"
 #include "bpf/quic.h"
 #include "bpf/reply.h"
-#include "bpf/ring_search.h"
 #include "bpf/transmit.h"
 #include "bpf/vip.h"
 
@@ -41,25 +42,13 @@ static __always_inline enum verdict forward(struct packet *packet, __u32 id)
 	if (backend->forward == FORWARD_NAT) {
 		if (backend->family != packet->flow.family)
 			return DROP_WRONG_FAMILY;
+		if (packet->authenticated)
+			return DROP_NAT_AUTHENTICATED;
 		forward_nat(packet, backend);
 	}
 	forward_dr(packet, nexthop);
 	count_packet(&backend_count, id, packet);
 	return transmit(packet, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
-}
-
-/* The backend that the flow's hash gives the packet or, where that moves, the flow tables. */
-static __always_inline enum verdict choose_by_hash(struct packet *packet, const struct vip *vip,
-						   __u32 *backend)
-{
-	struct ring_move move = {};
-	enum verdict verdict = ring_find_backend(vip, &packet->flow, backend, &move);
-
-	if (verdict != CONTINUE)
-		return verdict;
-	if (move.flags)
-		*backend = flows_choose(packet, vip, *backend, &move);
-	return *backend == BACKEND_NONE ? DROP_NO_BACKEND : CONTINUE;
 }
 
 /* A packet to a VIP. @cur is at the start of the layer 4 header. */
@@ -73,7 +62,7 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	count_packet(&vip_counters, vip->vip, packet);
 	fate->backend = quic_backend_of(cur, vip);
 	if (fate->backend == BACKEND_NONE)
-		verdict = choose_by_hash(packet, vip, &fate->backend);
+		verdict = choose_by_hash(&packet->traits, vip, &fate->backend);
 	if (verdict != CONTINUE)
 		return verdict;
 	fragment_teach_backend(packet, vip->vip, fate->backend);
@@ -94,7 +83,7 @@ static __always_inline enum verdict decide(struct cursor *cur, struct packet *pa
 		fragment_teach_pass(packet);
 		return PASS_NOT_VIP;
 	}
-	verdict = parse_tcp_udp(cur, packet);
+	verdict = parse_l4(cur, packet);
 	if (verdict != CONTINUE)
 		return fragment_verdict(packet, verdict);
 	if (to_vip)
@@ -106,6 +95,7 @@ static __always_inline enum verdict decide(struct cursor *cur, struct packet *pa
 static __always_inline enum verdict handle(struct xdp_md *ctx)
 {
 	struct cursor cur = {
+		.ctx = ctx,
 		.pos = (void *)(long)ctx->data,
 		.end = (void *)(long)ctx->data_end,
 	};
@@ -126,7 +116,7 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	return forward(&packet, fate.backend);
 }
 
-SEC("xdp")
+SEC("xdp.frags")
 int ringlb(struct xdp_md *ctx)
 {
 	return count_verdict(handle(ctx));

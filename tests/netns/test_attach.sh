@@ -26,10 +26,25 @@ check 'a missing interface: said in one line' starts_not "there is no interface 
 check 'nothing is left of it' nothing_there
 cp "$GOOD" "$CONFIG"
 
-topology_in client ip link set eth0 mtu 9000
-check 'an MTU too large: said with the remedy' starts_not "'eth0': .*MTU is too large.*(lower|generic)"
+# veth takes every MTU, so a driver that does not is played: by a libxdp that says so.
+compile_refusal() {
+	gcc -shared -fPIC -DREFUSAL="$1" -x c - -o "$TOPOLOGY_DIR/refusal.so" <<-'C'
+		#include <errno.h>
+		int xdp_program__attach(void) { return -REFUSAL; }
+	C
+}
+refused_says() { LD_PRELOAD=$TOPOLOGY_DIR/refusal.so starts_not "$1"; }
+compile_refusal ERANGE
+check 'an MTU too large: said with the remedy' \
+	refused_says "'eth0': .*its MTU of 1500 is too large.*(lower it, or mode: generic)"
 check 'nothing is left of it' nothing_there
-topology_in client ip link set eth0 mtu 1500
+compile_refusal EOPNOTSUPP
+check 'no native XDP: said with the remedy' refused_says "'eth0': .*no native XDP; mode: generic"
+on_lb ip link set eth0 mtu 3000
+check 'perhaps for the MTU: said with the remedy' \
+	refused_says "'eth0': .*its MTU of 3000 is too large.*(lower it, or mode: generic)"
+on_lb ip link set eth0 mtu 1500
+check 'nothing is left of it' nothing_there
 
 on_lb ip link set dev eth1 xdp obj "$TOPOLOGY_DIR/pass.o" sec xdp
 other=$(on_lb ip link show eth1 | grep -o 'prog/xdp id [0-9]*')

@@ -2,7 +2,8 @@
 /*
  * The rig for other languages: reads one command a line, a JSON object, from
  * standard input and answers each with one line, {"error": TEXT} if it failed.
- * `do` says what; ports are numbers, addresses text, protocols "tcp" or "udp".
+ * `do` says what; ports are numbers, addresses text, protocols "tcp", "udp"
+ * or "sctp".
  *
  *   shell      command                     runs in the namespaces of the rig
  *   ifindex    name                        {"ifindex": N}
@@ -67,11 +68,20 @@ static uint8_t read_address(const json_t *command, const char *name, __be32 addr
 	return inet_pton(AF_INET6, text, address) == 1 ? ENDPOINT_IPV6 : 0;
 }
 
+static uint8_t read_protocol(const json_t *command)
+{
+	const char *text = text_of(command, "protocol");
+
+	if (strcmp(text, "udp") == 0)
+		return IPPROTO_UDP;
+	return strcmp(text, "sctp") ? IPPROTO_TCP : IPPROTO_SCTP;
+}
+
 static struct endpoint read_endpoint(const json_t *command)
 {
 	struct endpoint key = {
 		.port = htons((uint16_t)number_of(command, "port")),
-		.protocol = strcmp(text_of(command, "protocol"), "udp") ? IPPROTO_TCP : IPPROTO_UDP,
+		.protocol = read_protocol(command),
 	};
 
 	key.family = read_address(command, "address", key.address);

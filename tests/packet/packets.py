@@ -15,13 +15,17 @@ from scapy.config import conf
 
 conf.ipv6_enabled = True
 from scapy.layers.inet import IP, TCP, UDP, IPOption_NOP, fragment  # noqa: E402
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6  # noqa: E402
-from scapy.layers.l2 import Ether  # noqa: E402
+from scapy.layers.inet6 import (IPv6, IPv6ExtHdrFragment, IPv6ExtHdrRouting,  # noqa: E402
+                                PadN, fragment6)
+from scapy.layers.l2 import Dot1Q, Ether  # noqa: E402
+from scapy.layers.sctp import SCTP, SCTPChunkData  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 
 CLIENT_MAC = "02:00:00:00:0c:01"
 OUR_MAC = "02:00:00:00:01:01"
 ETHERNET_LEN = 14
+PROTOCOLS = {"tcp": 6, "udp": 17, "sctp": 132}
+CHECK_IN = {"tcp": 16, "udp": 6, "sctp": 8}
 
 
 class Runner:
@@ -93,8 +97,50 @@ class Tap:
 
 
 @dataclasses.dataclass(frozen=True)
+class Tag:
+    """A VLAN tag: 802.1Q, or 802.1ad with another `type`."""
+
+    vlan: int
+    prio: int = 0
+    type: int = 0x8100
+
+
+# IPv6 extension headers: protocol, and bytes behind the one that says what comes next.
+def padding_options(length):
+    """A header of @length bytes full of PadN."""
+    room, options = length - 2, []
+    while room:
+        piece = min(room, 200)
+        options.append(PadN(optdata=bytes(piece - 2)))
+        room -= piece
+    return bytes([length // 8 - 1]) + b"".join(bytes(option) for option in options)
+
+
+def hop_by_hop(length=8):
+    return 0, padding_options(length)
+
+
+def destination_options(length=8):
+    return 60, padding_options(length)
+
+
+def routing(left=0):
+    return 43, bytes(IPv6ExtHdrRouting(addresses=["2001:db8::77"], segleft=left))[1:]
+
+
+def authentication(icv=12):
+    """Its length is in words of four bytes, less two: RFC 4302, section 2.2."""
+    return 51, bytes([(12 + icv) // 4 - 2, 0, 0]) + bytes.fromhex("00001234 00000007") \
+        + b"\x5a" * icv
+
+
+def fragment_header(offset=0, more=0, identification=0xcafe):
+    return 44, bytes(IPv6ExtHdrFragment(offset=offset, m=more, id=identification))[1:]
+
+
+@dataclasses.dataclass(frozen=True)
 class Packet:
-    """A TCP or UDP packet in an Ethernet frame. `ip` and `l4` are fields for scapy."""
+    """A TCP, UDP or SCTP packet in an Ethernet frame. `ip` and `l4` are fields for scapy."""
 
     protocol: str
     source: str
@@ -103,6 +149,8 @@ class Packet:
     dport: int
     ttl: int = 64
     options: int = 0  # IPv4 options, in words of four bytes
+    extensions: tuple = ()  # of IPv6, as hop_by_hop() and others make them
+    tags: tuple = ()  # the outermost first
     payload: bytes = b"ringlb"
     padding: bytes = b""
     mac_source: str = CLIENT_MAC
@@ -118,15 +166,29 @@ class Packet:
         return ":" in self.source
 
     @property
+    def ip_at(self):
+        return ETHERNET_LEN + 4 * len(self.tags)
+
+    @property
     def l4_at(self):
-        return ETHERNET_LEN + (40 if self.is_ipv6 else 20 + 4 * self.options)
+        if self.is_ipv6:
+            return self.ip_at + 40 + sum(1 + len(body) for _, body in self.extensions)
+        return self.ip_at + 20 + 4 * self.options
 
     @property
     def check_at(self):
-        return self.l4_at + (16 if self.protocol == "tcp" else 6)
+        return self.l4_at + CHECK_IN[self.protocol]
+
+    def ether(self):
+        ether = Ether(src=self.mac_source, dst=self.mac_destination)
+        types = [tag.type for tag in self.tags] + [0x86dd if self.is_ipv6 else 0x0800]
+        ether.type = types[0]
+        for tag, inner in zip(self.tags, types[1:]):
+            ether = ether / Dot1Q(vlan=tag.vlan, prio=tag.prio, type=inner)
+        return ether
 
     def layers(self):
-        ether = Ether(src=self.mac_source, dst=self.mac_destination)
+        """IP and what is in it, without extension headers."""
         if self.is_ipv6:
             ip = IPv6(src=self.source, dst=self.destination, hlim=self.ttl, tc=0x1c, fl=0x51ab3,
                       **dict(self.ip))
@@ -136,17 +198,31 @@ class Packet:
         if self.protocol == "tcp":
             fields = {"seq": 0x12345678, "ack": 0x9abcdef0, "flags": "PA", **dict(self.l4)}
             l4 = TCP(sport=self.sport, dport=self.dport, **fields)
-        else:
+        elif self.protocol == "udp":
             l4 = UDP(sport=self.sport, dport=self.dport, **dict(self.l4))
-        return ether / ip / l4 / Raw(self.payload)
+        else:
+            return ip / SCTP(sport=self.sport, dport=self.dport, tag=0x5c7b) \
+                / SCTPChunkData(data=self.payload)
+        return ip / l4 / Raw(self.payload)
 
     def build(self):
-        return bytes(self.layers()) + self.padding
+        packet = bytes(self.layers())
+        if self.extensions:
+            packet = self.with_extensions(packet)
+        return bytes(self.ether()) + packet + self.padding
+
+    def with_extensions(self, packet):
+        """Layer 4 checksums do not cover extension headers, so these come in afterwards."""
+        protocols = [protocol for protocol, _ in self.extensions] + [PROTOCOLS[self.protocol]]
+        chain = b"".join(bytes([after]) + body
+                         for (_, body), after in zip(self.extensions, protocols[1:]))
+        length = len(packet) - 40 + len(chain)
+        return packet[:4] + length.to_bytes(2, "big") + bytes([protocols[0]]) + packet[7:40] \
+            + chain + packet[40:]
 
     def pieces(self, ident, size=1400):
         """The frames of its fragments, each of at most @size bytes of IP."""
-        frame = self.layers()
-        ether, ip = Ether(src=self.mac_source, dst=self.mac_destination), frame.payload
+        ether, ip = self.ether(), self.layers()
         if self.is_ipv6:
             l4 = ip.payload
             ip.remove_payload()

@@ -215,7 +215,7 @@ def rows_of_backends_gone():
 
 def atomic(packet):
     """RFC 6946: @packet with a fragment header in front of all of it."""
-    whole = packet.layers()[1]
+    whole = packet.layers()
     header = IPv6ExtHdrFragment(id=9, m=0, offset=0, nh=6 if packet.protocol == "tcp" else 17)
     l4 = Raw(packet.build()[packet.l4_at:])
     whole.remove_payload()
@@ -256,7 +256,7 @@ def rows_of_others():
                                ICMPv6EchoRequest(data=bytes(2000)), 900)),
             ("GRE in IPv4", fragment(IP(dst="192.0.2.1", proto=47) / big, 800))):
         for number, part in enumerate(parts):
-            verdict = "PASS_FRAGMENT" if number else "PASS_NOT_TCP_UDP"
+            verdict = "PASS_FRAGMENT" if number else "PASS_OTHER_PROTOCOL"
             ends(f"fragment {number} of ICMP or others, {ip}, to a VIP's address",
                  bytes(ETHER / part), verdict)
     tap.equal(remembered(), 0, "nothing is remembered of other protocols")

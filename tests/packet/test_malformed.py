@@ -8,7 +8,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from packets import ETHERNET_LEN, VIPS, Tap, set_up, to_vip  # noqa: E402
+from packets import (ETHERNET_LEN, VIPS, Tag, Tap, destination_options,  # noqa: E402
+                     hop_by_hop, routing, set_up, to_vip)
 
 tap = Tap()
 runner = set_up()
@@ -17,6 +18,7 @@ runner = set_up()
 ADDRESSES = ("192.0.2.1", "2001:db8::1", "192.0.2.3", "2001:db8::3")
 PROTOCOLS = ("tcp", "udp")
 IP_AT = ETHERNET_LEN
+EXTENSIONS = (hop_by_hop(), destination_options(24), routing(), destination_options())
 
 
 def stays(what, frame, verdict):
@@ -37,14 +39,17 @@ def each_packet(**changes):
 
 def cut_l4(packet, frame, l4_len):
     """@frame, its IP header telling of the first @l4_len bytes of layer 4 only."""
-    length = l4_len if packet.is_ipv6 else packet.l4_at - IP_AT + l4_len
-    return put(frame[:packet.l4_at + l4_len], IP_AT + (4 if packet.is_ipv6 else 2), length, 2)
+    length = packet.l4_at + l4_len - packet.ip_at - (40 if packet.is_ipv6 else 0)
+    return put(frame[:packet.l4_at + l4_len], packet.ip_at + (4 if packet.is_ipv6 else 2),
+               length, 2)
 
 
 def verdict_of_cut(packet, length):
     """What a frame cut to @length is, its IP length telling of more."""
+    if length < packet.ip_at:
+        return "DROP_SHORT_TAG"
     if packet.is_ipv6:
-        return "DROP_SHORT_IPV6" if length < IP_AT + 40 else "DROP_BAD_IP_LENGTH"
+        return "DROP_SHORT_IPV6" if length < packet.ip_at + 40 else "DROP_BAD_IP_LENGTH"
     if length < packet.l4_at:
         return "DROP_SHORT_IPV4"
     return "DROP_BAD_IP_LENGTH"
@@ -64,22 +69,28 @@ def verdict_of_l4(packet, l4_len):
     """What a packet is whose IP header tells of only @l4_len bytes of layer 4."""
     if l4_len < 4:
         return "PASS_SHORT_PORTS"
+    if packet.protocol == "sctp":
+        return "DROP_SHORT_SCTP"
     if packet.protocol == "udp":
         return "DROP_SHORT_UDP" if l4_len < 8 else "DROP_BAD_UDP_LENGTH"
     return "DROP_SHORT_TCP" if l4_len < 20 else "DROP_BAD_TCP_OFFSET"
 
 
 def every_l4_length(what, packet, l4_end):
-    """Lengths that agree, with and without Ethernet padding where the rest would have been."""
+    """Lengths that agree, with and without Ethernet padding where the rest would have been.
+
+    From the end of the IPv4 or IPv6 header on, so extension headers are cut too.
+    """
     whole, wrong = packet.build(), []
-    for l4_len in range(l4_end):
+    first = packet.ip_at + 40 - packet.l4_at if packet.is_ipv6 else 0
+    for l4_len in range(first, l4_end):
         verdict = verdict_of_l4(packet, l4_len)
         for padding in (b"", b"\0" * 46, whole[packet.l4_at + l4_len:]):
             frame = cut_l4(packet, whole, l4_len) + padding
             found = runner.run(frame)
             if found != (verdict.split("_")[0], verdict, frame):
                 wrong.append(f"{l4_len} and {len(padding)}: {found[1]} instead of {verdict}")
-    tap.ok(not wrong, f"{what}: layer 4 of 0 to {l4_end - 1} bytes", *wrong)
+    tap.ok(not wrong, f"{what}: layer 4 of {first} to {l4_end - 1} bytes", *wrong)
 
 
 def rows_of_cuts():
@@ -91,6 +102,15 @@ def rows_of_cuts():
                   to_vip("192.0.2.1", "tcp").but(options=words))
         every_cut(f"udp by dr with {words} words of IPv4 options",
                   to_vip("192.0.2.3", "udp").but(options=words))
+    for what, packet in each_packet(payload=b"x" * 12):
+        every_cut(what + ", 802.1Q", packet.but(tags=(Tag(7),)))
+        every_cut(what + ", QinQ", packet.but(tags=(Tag(7, type=0x88a8), Tag(0, 5))))
+        if packet.is_ipv6:
+            every_cut(what + ", extension headers", packet.but(extensions=EXTENSIONS))
+            every_cut(what + ", QinQ, extension headers",
+                      packet.but(extensions=EXTENSIONS, tags=(Tag(7), Tag(8))))
+        else:
+            every_cut(what + ", 802.1Q, ihl 15", packet.but(tags=(Tag(7),), options=10))
     every_cut("tcp to nobody", to_vip("192.0.2.99", "tcp"))
     every_cut("udp to nobody", to_vip("2001:db8::99", "udp"))
 
@@ -105,6 +125,16 @@ def rows_of_l4_lengths():
     for words in (1, 10):
         packet = to_vip("192.0.2.1", "udp").but(options=words, payload=b"x" * 12)
         every_l4_length(f"udp with {words} words of IPv4 options", packet, 20)
+    for tags in (), (Tag(7),), (Tag(7, type=0x88a8), Tag(8)):
+        for what, packet in each_packet(payload=b"x" * 12):
+            what += f", {len(tags)} tags"
+            if packet.is_ipv6:
+                packet = packet.but(extensions=EXTENSIONS)
+                what += ", extension headers"
+            every_l4_length(what, packet.but(tags=tags), 20)
+    for address in ("192.0.2.3", "2001:db8::3"):
+        runner.do("vip", address=address, protocol="sctp", port=80, vip=92, pool=5)
+        every_l4_length(f"sctp to {address}", to_vip(address, "sctp"), 12)
 
 
 def rows_of_versions():

@@ -4,15 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 
 #include "dataplane/state.h"
 #include "ringlb.skel.h"
 
 #define PROGRAM_NAME	 "ringlb"
+#define PROGRAM_SECTION	 "xdp.frags"
 #define PROGRAM_MAPS_MAX 64
 #define OURS_MAX	 10 /* all that libxdp's dispatcher has room for */
 
@@ -88,20 +92,49 @@ static enum xdp_attach_mode libxdp_mode(enum dataplane_mode mode)
 	return mode == DATAPLANE_GENERIC ? XDP_MODE_SKB : XDP_MODE_NATIVE;
 }
 
+static int interface_mtu(const char *ifname)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), mtu = 0;
+	struct ifreq request = {};
+
+	if (fd < 0)
+		return 0;
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
+	if (!ioctl(fd, SIOCGIFMTU, &request))
+		mtu = request.ifr_mtu;
+	close(fd);
+	return mtu;
+}
+
+/*
+ * The program takes frames of several buffers, but some drivers have none for XDP, and so
+ * a limit of about one page.
+ */
+static int explain_mtu(struct dataplane_error *error, int err, const char *ifname)
+{
+	return dataplane_fail(
+		error, err,
+		"cannot attach to '%s': %s (its MTU of %d is too large for native XDP "
+		"in this driver; lower it, or mode: generic)",
+		ifname, strerror(-err), interface_mtu(ifname));
+}
+
 /* Errors of a refused attach, with what an operator can do about each. */
 static int explain_attach(struct dataplane_error *error, int err, const char *ifname,
 			  enum dataplane_mode mode)
 {
+	bool unsupported = err == -EOPNOTSUPP || err == -EINVAL;
 	const char *remedy = "";
 
+	/* Drivers do not agree on how to say that it is the MTU. */
+	if (mode == DATAPLANE_NATIVE &&
+	    (err == -ERANGE || (unsupported && interface_mtu(ifname) > ETH_DATA_LEN)))
+		return explain_mtu(error, err, ifname);
 	if (err == -EBUSY || err == -EEXIST)
 		remedy = " (another XDP program is there that cannot be shared; ip link set dev "
 			 "... xdp off removes it)";
-	else if (mode == DATAPLANE_NATIVE && (err == -EOPNOTSUPP || err == -EINVAL))
+	else if (mode == DATAPLANE_NATIVE && unsupported)
 		remedy = " (the driver has no native XDP; mode: generic works everywhere, slower)";
-	else if (mode == DATAPLANE_NATIVE && err == -ERANGE)
-		remedy = " (the MTU is too large for native XDP in this driver; lower it, or mode: "
-			 "generic)";
 	else if (err == -EPERM)
 		remedy = " (root, or CAP_NET_ADMIN and CAP_BPF, is needed)";
 	return dataplane_fail(error, err, "cannot attach to '%s': %s%s", ifname, strerror(-err),
@@ -127,7 +160,7 @@ static int open_shared(struct dataplane *dp)
 		err = load_set_sizes(dp, dp->shared_object);
 	if (err)
 		goto fail;
-	program = xdp_program__from_bpf_obj(dp->shared_object, "xdp");
+	program = xdp_program__from_bpf_obj(dp->shared_object, PROGRAM_SECTION);
 	err = libxdp_get_error(program);
 	if (err)
 		goto fail;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Flow -> backend id: the ring's owner, or in a moving arc what the flow tables say. */
+#ifndef RINGLB_BPF_CHOOSE_H
+#define RINGLB_BPF_CHOOSE_H
+
+#include "bpf/flows.h"
+#include "bpf/ring_search.h"
+
+/*
+ * The backend that the flow's hash gives @packet, which is for @vip, or where that moves,
+ * the flow tables.
+ *
+ * A function of its own for the verifier, which would otherwise go through the search and
+ * the flow tables once for every kind of packet that leads here.
+ *
+ * Return: CONTINUE with *@backend set, or a verdict.
+ */
+__attribute__((noinline)) int choose_by_hash(const struct traits *packet, const struct vip *vip,
+					     __u32 *backend)
+{
+	struct ring_move move = {};
+	enum verdict verdict;
+	__u32 id;
+
+	if (!packet || !vip || !backend)
+		return VERDICT_COUNT; /* never, but the verifier asks */
+	verdict = ring_find_backend(vip, &packet->flow, &id, &move);
+	if (verdict != CONTINUE)
+		return verdict;
+	if (move.flags)
+		id = flows_choose(packet, vip, id, &move);
+	*backend = id;
+	return id == BACKEND_NONE ? DROP_NO_BACKEND : CONTINUE;
+}
+
+#endif
