@@ -17,6 +17,7 @@
 #include "backend/record_json.h"
 
 #define RECORD_NAME    "state.json"
+#define RECORD_NEW     ".state.json.new"
 #define BOOT_ID_PATH   "/proc/sys/kernel/random/boot_id"
 #define NAMESPACE_PATH "/proc/self/ns/net"
 #define BOOT_ID_LEN    64
@@ -60,6 +61,8 @@ int record_lock(const char *dir, struct failure *failure)
 			close(fd);
 		return fail_with(failure, err, "cannot lock '%s': %s", dir, strerror(-err));
 	}
+	/* Of somebody who had the lock and was killed. */
+	unlinkat(fd, RECORD_NEW, 0);
 	return fd;
 }
 
@@ -124,7 +127,7 @@ static int replace_file(const char *dir, const char *path, const char *text)
 	size_t len = strlen(text);
 	int fd, err = 0;
 
-	snprintf(temporary, sizeof(temporary), "%s/." RECORD_NAME ".new", dir);
+	snprintf(temporary, sizeof(temporary), "%s/" RECORD_NEW, dir);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
