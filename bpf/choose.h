@@ -20,6 +20,7 @@ __attribute__((noinline)) int choose_by_hash(const struct traits *packet, const 
 {
 	struct ring_move move = {};
 	enum verdict verdict;
+	struct traits copy;
 	__u32 id;
 
 	if (!packet || !vip || !backend)
@@ -27,8 +28,11 @@ __attribute__((noinline)) int choose_by_hash(const struct traits *packet, const 
 	verdict = ring_find_backend(vip, &packet->flow, &id, &move);
 	if (verdict != CONTINUE)
 		return verdict;
-	if (move.flags)
-		id = flows_choose(packet, vip, id, &move);
+	if (move.flags) {
+		/* Linux 6.1 takes no key of a map from the caller's memory. */
+		copy = *packet;
+		id = flows_choose(&copy, vip, id, &move);
+	}
 	*backend = id;
 	return id == BACKEND_NONE ? DROP_NO_BACKEND : CONTINUE;
 }

@@ -79,9 +79,14 @@ static __always_inline enum verdict extension_step(struct extensions *chain, con
 	return CONTINUE;
 }
 
-/* True of what follows the header of a fragment that is not the first, and of a second one. */
+/*
+ * True if no header follows that is known and to be read. What follows the header of a
+ * fragment that is not the first is anything, and a second such header is nothing known.
+ */
 static __always_inline bool extension_ends(const struct extensions *chain)
 {
+	if (!protocol_is_extension(chain->protocol))
+		return true;
 	return chain->fragment_at && (chain->protocol == IPPROTO_FRAGMENT ||
 				      chain->fragment_word & bpf_htons(FRAGMENT_OFFSET_MASK));
 }
@@ -101,15 +106,15 @@ __attribute__((noinline)) int extensions_walk(struct xdp_md *ctx, struct extensi
 
 	if (!chain)
 		return VERDICT_COUNT; /* never, but the verifier asks */
-	for (int walked = 0; protocol_is_extension(chain->protocol); walked++) {
+	/* Unrolled: Linux 6.1 refuses loops that the compiler has turned round. */
+#pragma unroll
+	for (int walked = 0; walked < EXTENSIONS_MAX; walked++) {
 		__u32 at = chain->at;
 		__u8 *header = start + (at & OFFSET_LIMIT);
 		int verdict;
 
 		if (extension_ends(chain))
 			return CONTINUE;
-		if (walked == EXTENSIONS_MAX)
-			return PASS_MANY_HEADERS;
 		if (at + EXTENSION_READ_LEN > chain->end)
 			return PASS_SHORT_PORTS;
 		if (at > OFFSET_LIMIT || (void *)(header + EXTENSION_READ_LEN) > end)
@@ -118,7 +123,7 @@ __attribute__((noinline)) int extensions_walk(struct xdp_md *ctx, struct extensi
 		if (verdict != CONTINUE)
 			return verdict;
 	}
-	return CONTINUE;
+	return extension_ends(chain) ? CONTINUE : PASS_MANY_HEADERS;
 }
 
 #endif
