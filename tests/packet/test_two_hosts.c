@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Two load balancer hosts with the same configuration, and a backend that joins: what
+ * they agree on without a word between them, and what only one of them can know.
+ */
+#include "bpf/flow_hash.h"
+#include "ring/moves.h"
+#include "tests/packet/moving_setup.h"
+
+#define HOSTS	  2
+#define BACKENDS  8
+#define JOINS	  (BACKENDS + 1)
+#define FLOWS_LEN 3000
+#define SEED	  4711
+
+static struct rig hosts[HOSTS];
+static struct ring *before, *after;
+static struct moves arcs;
+static struct flow old_flows[FLOWS_LEN], new_flows[FLOWS_LEN];
+
+static uint32_t send_at(size_t host, const struct flow *flow, uint8_t flags)
+{
+	rig = hosts[host];
+	return moving_send_flow(flow, flags);
+}
+
+static uint64_t hash_of(const struct flow *flow)
+{
+	return flow_hash(flow, SEED);
+}
+
+static bool moves(const struct flow *flow)
+{
+	return moves_find(&arcs, hash_of(flow)) >= 0;
+}
+
+static uint32_t owner_in(const struct ring *ring, const struct flow *flow)
+{
+	return (uint32_t)strtoul(ring->members[ring_owner(ring, hash_of(flow))].name, NULL, 10);
+}
+
+/* Of backends 1 to @n, whose names are their ids. */
+static struct ring *build(uint16_t n)
+{
+	const struct ring_params params = {.hash = &ring_hash_xxh64, .seed = SEED, .vnodes = 50};
+	struct ring_member members[JOINS] = {};
+	struct ring *ring = NULL;
+
+	for (uint16_t id = 1; id <= n; id++) {
+		moves_name(id, members[id - 1].name);
+		members[id - 1].weight_milli = RING_WEIGHT_ONE;
+	}
+	assert_int_equal(ring_build(&ring, &params, members, n), 0);
+	return ring;
+}
+
+/* Publish @ring at one host, with @now moving there; learning or not. */
+static void publish(size_t host, const struct ring *ring, const struct moves *now, bool learning)
+{
+	struct dataplane_ring live = {.seed = SEED};
+	struct moving_ring merged = {};
+	uint32_t ids[JOINS];
+	int fd = -1;
+
+	for (size_t m = 0; m < ring->n_members; m++)
+		ids[m] = (uint32_t)strtoul(ring->members[m].name, NULL, 10);
+	assert_int_equal(moves_merge(&merged, ring, ids, now), 0);
+	live.len = merged.len;
+	live.positions = merged.positions;
+	live.owners = merged.owners;
+	if (now->len)
+		live.moves = calloc(merged.len, sizeof(*live.moves));
+	for (size_t slot = 0; live.moves && slot < merged.len; slot++)
+		if (merged.moves[slot] >= 0)
+			live.moves[slot] = (struct dataplane_move){
+				true, now->list[merged.moves[slot]].previous, learning, learning};
+	assert_int_equal(dataplane_prepare_ring(hosts[host].dp, &live, &fd), 0);
+	assert_int_equal(dataplane_publish_ring(hosts[host].dp, MOVING_POOL, fd), 0);
+	free(live.moves);
+	moving_ring_release(&merged);
+}
+
+static int setup(void **state)
+{
+	const struct moves none = {};
+	struct rng rng = rng_start(700);
+
+	(void)state;
+	for (size_t host = 0; host < HOSTS; host++) {
+		rig = hosts[host];
+		assert_true(dataplane_forget_flows(rig.dp) >= 0);
+		for (uint32_t id = 1; id <= JOINS; id++)
+			moving_backend(id, 0);
+		publish(host, before, &none, false);
+	}
+	for (size_t i = 0; i < FLOWS_LEN; i++) {
+		uint8_t family = i % 2 ? ENDPOINT_IPV4 : ENDPOINT_IPV6;
+
+		old_flows[i] = moving_flow(family, i % 3 ? IPPROTO_TCP : IPPROTO_UDP, &rng);
+		new_flows[i] = moving_flow(family, IPPROTO_TCP, &rng);
+		assert_int_equal(send_at(0, &old_flows[i], SYN), owner_in(before, &old_flows[i]));
+	}
+	return 0;
+}
+
+/* What is older than the change goes on at either host, and may change the host at will. */
+static void test_old_flows(void **state)
+{
+	(void)state;
+	for (size_t host = 0; host < HOSTS; host++)
+		publish(host, after, &arcs, true);
+	for (size_t i = 0; i < FLOWS_LEN; i++)
+		for (size_t packet = 0; packet < 4; packet++)
+			assert_int_equal(send_at((packet + 1) / 2 % 2, &old_flows[i], ACK),
+					 owner_in(before, &old_flows[i]));
+}
+
+/* A flow that is opened now breaks by a change of the host where arcs move, only there. */
+static void test_new_flows(void **state)
+{
+	size_t moving = 0;
+
+	(void)state;
+	for (size_t host = 0; host < HOSTS; host++)
+		publish(host, after, &arcs, true);
+	for (size_t i = 0; i < FLOWS_LEN; i++) {
+		const struct flow *flow = &new_flows[i];
+
+		assert_int_equal(send_at(0, flow, SYN), owner_in(after, flow));
+		assert_int_equal(send_at(0, flow, ACK), owner_in(after, flow));
+		assert_int_equal(send_at(1, flow, ACK), owner_in(before, flow));
+		moving += owner_in(before, flow) != owner_in(after, flow);
+		assert_int_equal(moves(flow), owner_in(before, flow) != owner_in(after, flow));
+	}
+	print_message("# %zu of %d new flows would break\n", moving, FLOWS_LEN);
+	assert_true(moving > 0 && moving < FLOWS_LEN / 4);
+}
+
+/* What one host has remembered the other has not, once learning is over. */
+static void test_after_learning(void **state)
+{
+	(void)state;
+	publish(0, after, &arcs, true);
+	for (size_t i = 0; i < FLOWS_LEN; i++)
+		send_at(0, &old_flows[i], ACK);
+	for (size_t host = 0; host < HOSTS; host++)
+		publish(host, after, &arcs, false);
+	for (size_t i = 0; i < FLOWS_LEN; i++) {
+		assert_int_equal(send_at(0, &old_flows[i], ACK), owner_in(before, &old_flows[i]));
+		assert_int_equal(send_at(1, &old_flows[i], ACK), owner_in(after, &old_flows[i]));
+	}
+}
+
+/* One host has heard of the change and the other has not: only moving arcs are apart. */
+static void test_one_knows_first(void **state)
+{
+	(void)state;
+	publish(0, after, &arcs, true);
+	for (size_t i = 0; i < FLOWS_LEN; i++) {
+		assert_int_equal(send_at(0, &old_flows[i], ACK), send_at(1, &old_flows[i], ACK));
+		assert_int_equal(send_at(0, &new_flows[i], SYN) == send_at(1, &new_flows[i], SYN),
+				 !moves(&new_flows[i]));
+	}
+}
+
+static void open_hosts(void)
+{
+	const struct flow_times times = {10000, 10000, 300, 700};
+	struct dataplane_error error = {};
+
+	moving_open(&times);
+	hosts[0] = hosts[1] = rig;
+	rig_require(dataplane_open(&hosts[1].dp, DATAPLANE_PIN_DIR "-other", &error) == 0, "%s",
+		    error.what);
+	hosts[1].program = dataplane_program_fd(hosts[1].dp);
+	rig = hosts[1];
+	for (uint32_t i = 0; i < ARRAY_LEN(moving_vips); i++)
+		rig_set_vip(&rig, &moving_vips[i], i, MOVING_POOL);
+	rig_require(dataplane_set_flow_times(rig.dp, &times) == 0, "cannot set times");
+}
+
+int main(void)
+{
+	const struct moves_terms terms = {.now_ms = 1, .tcp_learn_ms = 1, .other_learn_ms = 1};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_old_flows, setup),
+		cmocka_unit_test_setup(test_new_flows, setup),
+		cmocka_unit_test_setup(test_after_learning, setup),
+		cmocka_unit_test_setup(test_one_knows_first, setup),
+	};
+	const struct moves none = {};
+	int failed;
+
+	test_seed_print();
+	before = build(BACKENDS);
+	after = build(JOINS);
+	rig_require(moves_change(&arcs, &none, before, after, &terms) == 0, "out of memory");
+	open_hosts();
+	failed = cmocka_run_group_tests_name("two hosts", tests, NULL, NULL);
+	for (size_t host = 0; host < HOSTS; host++)
+		rig_close(&hosts[host]);
+	ring_free(before);
+	ring_free(after);
+	moves_release(&arcs);
+	return failed;
+}
