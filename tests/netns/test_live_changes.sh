@@ -88,6 +88,8 @@ full() {
 	daemon_start
 }
 check 'the state directory is full' full
+check 'nothing moves by itself' wait_for 15 settled
+check 'all backends are up' wait_for 5 all_up
 before=$(snapshot)
 check 'a change is refused' refuses "cannot keep the change: .*No space left" \
 	ringlb backend add b4 10.77.2.14:8080 --pool nat4
