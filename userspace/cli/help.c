@@ -7,6 +7,7 @@
 #include "cli/arguments.h"
 
 #define OPTION_WIDTH 16
+#define LINE_WIDTH   100
 
 /* "backend add NAME ADDRESS[:PORT] [--pool POOL]" into @out */
 static void synopsis(const struct cli_command *command, char *out, size_t size)
@@ -50,16 +51,30 @@ static void print_options(const struct cli_command *command)
 	}
 }
 
-void help_all(void)
+/* @start and the synopsis, broken before an option if that is too long for a line. */
+static void print_synopsis(const char *start, const struct cli_command *command)
 {
+	size_t room = LINE_WIDTH - strlen(start), len;
 	char line[256];
 
+	synopsis(command, line, sizeof(line));
+	len = strlen(line);
+	if (len > room)
+		for (len = room; len && strncmp(line + len, " [", 2) != 0;)
+			len--;
+	printf("%s%.*s\n", start, (int)len, line);
+	if (line[len])
+		printf("      %s\n", line + len);
+}
+
+void help_all(void)
+{
 	puts("usage: ringlb [--socket PATH] [--json] COMMAND ...\n\n"
 	     "Shows and changes what ringlbd, the layer-4 load balancer, does.\n\n"
 	     "commands:");
 	for (size_t i = 0; cli_commands[i]; i++) {
-		synopsis(cli_commands[i], line, sizeof(line));
-		printf("  %s\n      %s\n", line, cli_commands[i]->summary);
+		print_synopsis("  ", cli_commands[i]);
+		printf("      %s\n", cli_commands[i]->summary);
 	}
 	puts("\noptions, before or after the command:");
 	print_options(NULL);
@@ -76,10 +91,8 @@ void help_all(void)
 
 void help_command(const struct cli_command *command)
 {
-	char line[256];
-
-	synopsis(command, line, sizeof(line));
-	printf("usage: ringlb [--socket PATH] [--json] %s\n\n%s\n", line, command->about);
+	print_synopsis("usage: ringlb [--socket PATH] [--json] ", command);
+	printf("\n%s\n", command->about);
 	if (command->options) {
 		puts("\noptions:");
 		print_options(command);
