@@ -171,16 +171,19 @@ static __always_inline enum quic_count quic_choose(struct quic_packet *quic, con
  * The backend that a datagram's connection id names, or BACKEND_NONE if the flow's hash
  * decides. @cur is at the UDP header, which has been checked; TCP has no vip->quic.
  */
-static __always_inline __u32 quic_backend_of(const struct cursor *cur, const struct vip *vip)
+static __always_inline __u32 quic_backend_of(const struct cursor *cur, const struct packet *packet,
+					     const struct vip *vip)
 {
 	const struct udphdr *udp = cur->pos;
 	struct quic_packet quic = {.end = cur->end};
-	__u32 id = BACKEND_NONE;
+	__u32 id = BACKEND_NONE, len;
 
 	if (!vip->quic || (void *)(udp + 1) > cur->end)
 		return BACKEND_NONE;
 	quic.pos = (const __u8 *)(udp + 1);
-	quic.len = bpf_ntohs(udp->len) - sizeof(*udp);
+	/* Of a first fragment there is less than the datagram's length, and padding after it. */
+	len = bpf_ntohs(udp->len);
+	quic.len = (len < packet->l4_len ? len : packet->l4_len) - sizeof(*udp);
 	quic_count(quic_choose(&quic, vip, &id));
 	return id;
 }

@@ -60,7 +60,7 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	if (packet_ttl(packet) <= 1)
 		return DROP_TTL;
 	count_packet(&vip_counters, vip->vip, packet);
-	fate->backend = quic_backend_of(cur, vip);
+	fate->backend = quic_backend_of(cur, packet, vip);
 	if (fate->backend == BACKEND_NONE)
 		verdict = choose_by_hash(&packet->traits, vip, &fate->backend);
 	if (verdict != CONTINUE)

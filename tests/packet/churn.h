@@ -10,7 +10,7 @@
 #include "control/change.h"
 #include "tests/packet/moving_setup.h"
 
-#define CHURN_POOLS	       2
+#define CHURN_POOLS 2
 #ifndef CHURN_NAMES
 #define CHURN_NAMES  14
 #define CHURN_VNODES 12
@@ -204,6 +204,7 @@ static inline void churn_pool_release(struct control_pool *pool)
 	free(pool->ids);
 	free(pool->takes);
 	free(pool->flows);
+	free(pool->quic);
 	free(pool->held);
 	free(pool->claims);
 	moves_release(&pool->moves);
@@ -232,7 +233,8 @@ static inline void churn_pool_fill(const struct churn *churn, struct control_poo
 	pool->ids = calloc(CHURN_NAMES, sizeof(*pool->ids));
 	pool->takes = calloc(CHURN_NAMES, sizeof(*pool->takes));
 	pool->flows = calloc(CHURN_NAMES, sizeof(*pool->flows));
-	assert_true(pool->ids && pool->takes && pool->flows);
+	pool->quic = calloc(CHURN_NAMES, sizeof(*pool->quic));
+	assert_true(pool->ids && pool->takes && pool->flows && pool->quic);
 	for (size_t i = 0; i < CHURN_NAMES; i++) {
 		char name[RING_NAME_MAX + 1];
 		uint16_t member;

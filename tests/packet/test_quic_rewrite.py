@@ -56,8 +56,12 @@ def add_vips():
                       octets=server_id(backend).hex(), backend=backend.id)
 
 
+def sent_by(backend):
+    return "TX" if backend.interface == "rl0" else "REDIRECT"
+
+
 def reaches(what, packet, backend):
-    action = "TX" if backend.interface == "rl0" else "REDIRECT"
+    action = sent_by(backend)
     expected = backend.receives(packet).build()
     tap.equal(runner.run(packet.build()), (action, f"{action}_BACKEND", expected), what)
 
@@ -73,6 +77,25 @@ def clients(address):
     yield "padded", first.but(padding=bytes(7))
 
 
+def rows_of_fragments(vip, owner, named):
+    """The first has the connection id; the rest follow it, whatever they begin with."""
+    whole = to_vip(vip, "udp", 443).but(payload=short(named) + bytes(80))
+    pieces = whole.pieces(77, 80)
+    tap.ok(len(pieces) > 2, f"{vip}: pieces of a datagram")
+    for number, piece in enumerate(pieces):
+        _, verdict, found = runner.run(piece)
+        tap.equal((verdict, found[:6].hex(":")), (f"{sent_by(named)}_BACKEND", named.mac),
+                  f"{vip}: fragment {number}")
+    if whole.is_ipv6:
+        return
+    # No octet of the datagram is here: what looks like it is the frame's padding.
+    empty = whole.but(payload=b"", padding=short(named), ip=(("flags", "MF"),),
+                      l4=(("len", 100), ("chksum", 0)))
+    _, verdict, found = runner.run(empty.build())
+    tap.equal((verdict, found[:6].hex(":")), (f"{sent_by(owner)}_BACKEND", owner.mac),
+              f"{vip}: padding of a fragment is no connection id")
+
+
 add_vips()
 for vip, owner, named in PAIRS:
     for client, sent in clients(vip):
@@ -83,4 +106,6 @@ for vip, owner, named in PAIRS:
         reaches(f"{where}: 0-RTT", sent.but(payload=long_header(1, named)), owner)
         unknown = short(named).replace(server_id(named), b"\xc0\x01\x00")
         reaches(f"{where}: unknown id", sent.but(payload=unknown), owner)
+for vip, owner, named in PAIRS:
+    rows_of_fragments(vip, owner, named)
 tap.finish()

@@ -111,6 +111,8 @@ verdicts = [
     {"name": "PASS_NOT_IP", "action": "PASS", "text": "not IPv4 or IPv6", "packets": 0},
     {"name": "TX_BACKEND", "action": "TX", "text": "sent to a backend", "packets": 1234},
 ]
+quic = [{"name": "ID", "text": "by its id", "packets": 77},
+        {"name": "GONE", "text": "by hash", "packets": 0}]
 answers = {
     "status": {"version": "0.1.0", "pid": 4242, "uptime_s": 11520, "config": "/etc/r.yaml",
                "changed": True, "pin_dir": "/sys/fs/bpf/ringlb",
@@ -142,7 +144,7 @@ answers = {
                "hash": "0x00000000deadbeef", "slot": 17, "position": "0x00000000deadbf00",
                "backend": "web1", "address": "10.0.0.1:8080", "state": "up",
                "interface": "eth1", "mac": None},
-    "stats": {"verdicts": verdicts, "vips": [vip], "backends": [web1]},
+    "stats": {"verdicts": verdicts, "quic": quic, "vips": [vip], "backends": [web1]},
     "reload": {"changes": ["added backend 'web3' to pool 'web'", "removed VIP 192.0.2.9:80/tcp"]},
     "save": {"config": "/etc/r.yaml"},
     "down": {"removed": ["link of eth0", "map vips"]},
@@ -307,6 +309,18 @@ usage "address $must_address, got '10.0.0.256'" backend add web4 10.0.0.256
 usage "address $must_address, got '10.0.0.1:65536'" backend add web4 10.0.0.1:65536
 usage "VIP $must_vip, got '192.0.2.10/tcp'" vip remove 192.0.2.10/tcp
 usage "VIP $must_vip, got '192.0.2.10:80/sctp'" vip add 192.0.2.10:80/sctp --pool web
+must_quic='must be CONFIGURATION:BYTES in hexadecimal, as in 0:12ab or 0:12ab,1:07'
+usage "quic id $must_quic (a byte has two digits), got '0:12a'" backend add web4 10.0.0.14 --quic-id 0:12a
+usage "quic id $must_quic (the configuration, 0 to 6, comes first), got '12ab'" \
+	backend add web4 10.0.0.14 --quic-id 12ab
+usage "quic cid must be 1 to 20 bytes in hexadecimal, got '0x12'" \
+	lookup udp 192.0.2.1:1 192.0.2.2:2 --quic-cid 0x12
+usage "quic cid must be 1 to 20 bytes in hexadecimal, got ''" \
+	lookup udp 192.0.2.1:1 192.0.2.2:2 --quic-cid=
+usage "quic cid must be 1 to 20 bytes in hexadecimal, got '000102030405060708090a0b0c0d0e0f1011121314'" \
+	lookup udp 192.0.2.1:1 192.0.2.2:2 --quic-cid 000102030405060708090a0b0c0d0e0f1011121314
+usage "option '--quic-cid' goes with udp only" \
+	lookup tcp 192.0.2.1:1 192.0.2.2:2 --quic-cid 0012
 usage "protocol must be tcp or udp, got 'icmp'" lookup icmp 192.0.2.1:1 192.0.2.2:2
 usage "source $must_peer, got '192.0.2.1'" lookup tcp 192.0.2.1 192.0.2.2:2
 usage "source $must_peer, got '2001:db8::1:80'" lookup tcp 2001:db8::1:80 '[2001:db8::2]:2'
@@ -416,6 +430,25 @@ refused "ringlb: pool 'idle' has no backend with a weight above 0" \
 	lookup udp 198.51.100.7:40000 192.0.2.11:53 --config good.yaml
 refused "bad.yaml:9: pools[0].backends[1].weight must be 0 to 1000, got '-1'" \
 	lookup tcp 198.51.100.7:40000 192.0.2.10:80 --config bad.yaml
+
+sed -e '/name: web1/s/}/, quic_id: "0:12ab,2:07"}/' -e '/name: web2/s/}/, quic_id: "0:12ac,2:08"}/' \
+	-e 's/protocol: tcp, port: 80/protocol: udp, port: 443/' good.yaml >quic.yaml
+# quic_lookup CID: what it comes to, and the backend
+quic_lookup() {
+	"$ringlb" lookup udp 198.51.100.7:40000 192.0.2.10:443 --config quic.yaml --json --quic-cid "$1" |
+		jq -r '"\(.quic) \(.backend)"'
+}
+by_hash=$("$ringlb" lookup udp 198.51.100.7:40000 192.0.2.10:443 --config quic.yaml --json | jq -r .backend)
+same 'a connection id that names web1' 'ID web1' "$(quic_lookup 0012ab5eed)"
+same 'one that names web2' 'ID web2' "$(quic_lookup 1f12AC)"
+same 'one of another configuration' 'ID web1' "$(quic_lookup 4007)"
+same 'one that is not known' "UNKNOWN $by_hash" "$(quic_lookup 0012ad5eed)"
+same 'one that is too short' "UNROUTABLE $by_hash" "$(quic_lookup 0012)"
+same 'one of a configuration that nobody has' "UNROUTABLE $by_hash" "$(quic_lookup 2012ab5eed)"
+same 'one that names nobody' "UNROUTABLE $by_hash" "$(quic_lookup e012ab5eed)"
+same 'in words' 'quic       ID: to the backend that the connection id names
+backend    web2' "$("$ringlb" lookup udp 198.51.100.7:40000 192.0.2.10:443 --config quic.yaml \
+	--quic-cid 0012ac5eed | sed -n '/^quic/,/^backend/p')"
 cd - >/dev/null || exit 1
 
 # --- what is asked --------------------------------------------------------------
@@ -432,10 +465,14 @@ asks '{"address": "10.0.0.14", "command": "backend.add", "name": "web4"}' \
 	backend add web4 10.0.0.14
 asks '{"address": "[2001:db8::4]:8080", "command": "backend.add", "name": "web4", "pool": "web", "weight": "0.5"}' \
 	backend --pool=web add web4 --weight=0.5 '[2001:db8::4]:8080'
+asks '{"address": "10.0.0.14", "command": "backend.add", "name": "web4", "quic_id": "0:12ab,3:07"}' \
+	backend add web4 10.0.0.14 --quic-id 0:12ab,3:07
 asks '{"command": "backend.remove", "name": "web4", "pool": "web"}' backend remove web4 --pool web
 asks '{"command": "backend.weight", "name": "web1", "weight": "0"}' backend weight web1 0
 asks '{"command": "lookup", "destination": "192.0.2.10:80", "protocol": "tcp", "source": "192.0.2.1:0"}' \
 	lookup tcp 192.0.2.1:0 192.0.2.10:80
+asks '{"command": "lookup", "destination": "192.0.2.10:443", "protocol": "udp", "quic_cid": "0012ab5eed", "source": "192.0.2.1:9"}' \
+	lookup udp 192.0.2.1:9 192.0.2.10:443 --quic-cid 0012ab5eed
 asks '{"command": "stats"}' stats --all
 asks '{"command": "reload"}' reload
 asks '{"command": "save"}' save
@@ -503,6 +540,9 @@ interface  eth1
 mac        -' "${online[@]}" lookup tcp 192.0.2.1:1 192.0.2.10:80
 verdict_counters='
 
+QUIC  PACKETS  MEANING
+ID         77  by its id
+
 VIP                POOL  PACKETS  BYTES
 192.0.2.10:80/tcp  web         5   3000
 
@@ -512,7 +552,8 @@ prints "VERDICT     ACTION  PACKETS  MEANING
 TX_BACKEND  TX         1234  sent to a backend$verdict_counters" "${online[@]}" stats
 prints "VERDICT      ACTION  PACKETS  MEANING
 PASS_NOT_IP  PASS          0  not IPv4 or IPv6
-TX_BACKEND   TX         1234  sent to a backend$verdict_counters" "${online[@]}" stats --all
+TX_BACKEND   TX         1234  sent to a backend${verdict_counters/by its id/by its id
+GONE        0  by hash}" "${online[@]}" stats --all
 prints "added backend 'web3' to pool 'web'
 removed VIP 192.0.2.9:80/tcp" "${online[@]}" reload
 prints "saved to '/etc/r.yaml'" "${online[@]}" save

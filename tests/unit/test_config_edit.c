@@ -96,6 +96,7 @@ static struct config_backend backend_of(const char *name, const char *endpoint)
 	memset(&backend, 0x5a, sizeof(backend));
 	backend.drain = CONFIG_NO_DRAIN;
 	backend.drain_until_s = 0;
+	memset(backend.quic_ids, 0, sizeof(backend.quic_ids));
 	backend.weight_milli = CONFIG_WEIGHT_ONE;
 	assert_int_equal(text_parse_endpoint(endpoint, &backend.address, &backend.port), 0);
 	snprintf(backend.name, sizeof(backend.name), "%s", name);

@@ -148,8 +148,8 @@ static void test_example(void **state)
 	if (err)
 		fail_msg("line %zu: %s", error.line, error.what);
 	assert_int_equal(config.n_interfaces, 1);
-	assert_int_equal(config.n_pools, 3);
-	assert_int_equal(config.n_vips, 4);
+	assert_int_equal(config.n_pools, 4);
+	assert_int_equal(config.n_vips, 5);
 	config_release(&config);
 }
 

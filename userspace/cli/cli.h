@@ -51,6 +51,8 @@ struct cli_options {
 	bool positions;
 	bool csv;
 	bool ranges;
+	const char *quic_id;
+	const char *quic_cid;
 	bool all;
 	bool now;
 	bool json;
@@ -75,6 +77,8 @@ enum cli_option_bit {
 	CLI_SIMULATE = 1 << 12,
 	CLI_POSITIONS = 1 << 13,
 	CLI_SVG = 1 << 14,
+	CLI_QUIC_ID = 1 << 15,
+	CLI_QUIC_CID = 1 << 16,
 };
 
 /**

@@ -66,11 +66,12 @@ static int run_add(const struct cli_options *options, char *const *operands)
 	json_t *request;
 
 	if (!value_is_name("name", operands[0]) || !value_is_endpoint(operands[1]) ||
-	    !value_is_name("pool", options->pool) || !value_is_weight(options->weight))
+	    !value_is_name("pool", options->pool) || !value_is_weight(options->weight) ||
+	    !value_is_quic_id(options->quic_id))
 		return CLI_USAGE;
-	request = json_pack("{s:s, s:s, s:s, s:s*, s:s*}", "command", "backend.add", "name",
+	request = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s*}", "command", "backend.add", "name",
 			    operands[0], "address", operands[1], "pool", options->pool, "weight",
-			    options->weight);
+			    options->weight, "quic_id", options->quic_id);
 	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_added);
 }
 
@@ -149,7 +150,7 @@ const struct cli_command cmd_backend_add = {
 	.group = "backend",
 	.name = "add",
 	.operands = {"NAME", "ADDRESS[:PORT]"},
-	.options = CLI_POOL | CLI_WEIGHT,
+	.options = CLI_POOL | CLI_WEIGHT | CLI_QUIC_ID,
 	.summary = "add a backend to a pool",
 	.about = "Adds a backend, live at once, and tells which part of the hash space moved to\n"
 		 "it. Only a nat pool's backend can have a port of its own. Without --pool the "
@@ -157,7 +158,8 @@ const struct cli_command cmd_backend_add = {
 		 "pool is meant. 'ringlb save' writes the change to the configuration file.",
 	.examples = "  ringlb backend add web4 10.0.0.14\n"
 		    "  ringlb backend add web4 10.0.0.14:8080 --pool web --weight 0.5\n"
-		    "  ringlb backend add web6 '[2001:db8::14]:8080' --pool web6",
+		    "  ringlb backend add web6 '[2001:db8::14]:8080' --pool web6\n"
+		    "  ringlb backend add h3d 10.0.2.4:443 --pool h3 --quic-id 0:0104",
 	.run = run_add,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,9 @@ static int print_lookup(const struct cli_options *options, const json_t *result)
 	printf("%-9s  %s\n", "hash", answer_text(result, "hash"));
 	printf("%-9s  %s (slot %" JSON_INTEGER_FORMAT ")\n", "position",
 	       answer_text(result, "position"), answer_integer(result, "slot"));
+	if (json_object_get(result, "quic"))
+		printf("%-9s  %s: %s\n", "quic", answer_text(result, "quic"),
+		       answer_text(result, "quic_text"));
 	print_member(result, "backend");
 	print_member(result, "address");
 	print_member(result, "state");
@@ -85,6 +89,10 @@ static int print_found(const struct cli_options *options, const struct lookup_qu
 	result = result_json(found);
 	if (!result)
 		return fail(query, -ENOMEM);
+	if (found->quic) {
+		json_object_set_new(result, "quic", json_string(found->quic));
+		json_object_set_new(result, "quic_text", json_string(found->quic_text));
+	}
 	if (options->json)
 		cli_print_json(result);
 	else
@@ -122,32 +130,47 @@ static bool read_query(struct lookup_query *query, char *const *operands)
 	return false;
 }
 
+static bool read_cid(struct lookup_query *query, const char *text)
+{
+	if (!text)
+		return true;
+	if (query->protocol != IPPROTO_UDP) {
+		cli_error("option '--quic-cid' goes with udp only");
+		return false;
+	}
+	return value_read_quic_cid(text, query->cid, &query->cid_len);
+}
+
 static int run_lookup(const struct cli_options *options, char *const *operands)
 {
 	struct lookup_query query = {0};
 	json_t *request;
 
-	if (!read_query(&query, operands))
+	if (!read_query(&query, operands) || !read_cid(&query, options->quic_cid))
 		return CLI_USAGE;
 	if (options->config)
 		return lookup_in_file(options, &query);
-	request = json_pack("{s:s, s:s, s:s, s:s}", "command", "lookup", "protocol", operands[0],
-			    "source", operands[1], "destination", operands[2]);
+	request = json_pack("{s:s, s:s, s:s, s:s, s:s*}", "command", "lookup", "protocol",
+			    operands[0], "source", operands[1], "destination", operands[2],
+			    "quic_cid", options->quic_cid);
 	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_lookup);
 }
 
 const struct cli_command cmd_lookup = {
 	.name = "lookup",
 	.operands = {"PROTO", "SRC:PORT", "DST:PORT"},
-	.options = CLI_CONFIG,
+	.options = CLI_CONFIG | CLI_QUIC_CID,
 	.summary = "which backend gets a flow",
 	.about = "Shows where the packets of a flow go: its hash, the position on the ring that "
 		 "owns\n"
 		 "it and that position's backend. PROTO is tcp or udp. ringlbd answers from the "
 		 "maps\n"
-		 "that the packets meet; with --config the same is computed from a file.",
+		 "that the packets meet; with --config the same is computed from a file. With\n"
+		 "--quic-cid it is a QUIC packet, not of those that open a connection, and the\n"
+		 "backend is the one that the connection id names, if it names one.",
 	.examples = "  ringlb lookup tcp 198.51.100.7:40000 192.0.2.10:80\n"
 		    "  ringlb lookup udp '[2001:db8:1::7]:40000' '[2001:db8::1]:443'\n"
-		    "  ringlb lookup tcp 198.51.100.7:40000 192.0.2.10:80 --config new.yaml",
+		    "  ringlb lookup tcp 198.51.100.7:40000 192.0.2.10:80 --config new.yaml\n"
+		    "  ringlb lookup udp 198.51.100.7:40000 192.0.2.10:443 --quic-cid 0012ab5eed",
 	.run = run_lookup,
 };

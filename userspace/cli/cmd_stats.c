@@ -12,7 +12,10 @@ static int print_stats(const struct cli_options *options, const json_t *result)
 	status = print_verdicts(json_object_get(result, "verdicts"), options->all);
 	if (status)
 		return status;
-	status = print_flow_counts(json_object_get(result, "flows"), options->all);
+	status = print_counts("IN MOVING ARCS", json_object_get(result, "flows"), options->all);
+	if (status)
+		return status;
+	status = print_counts("QUIC", json_object_get(result, "quic"), options->all);
 	if (status)
 		return status;
 	putchar('\n');

@@ -241,11 +241,11 @@ int print_backend_counters(const json_t *backends)
 	return finish(&table);
 }
 
-/* Nothing is printed if no packet ever was in a moving arc, unless @all. */
-int print_flow_counts(const json_t *flows, bool all)
+/* Nothing is printed if there was no packet, unless @all. */
+int print_counts(const char *title, const json_t *counts, bool all)
 {
-	static const struct table_column columns[] = {
-		{"IN MOVING ARCS", TABLE_LEFT},
+	const struct table_column columns[] = {
+		{title, TABLE_LEFT},
 		{"PACKETS", TABLE_RIGHT},
 		{"MEANING", TABLE_LEFT},
 	};
@@ -253,8 +253,8 @@ int print_flow_counts(const json_t *flows, bool all)
 	bool any = false;
 
 	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(flows); i++) {
-		const json_t *one = json_array_get(flows, i);
+	for (size_t i = 0; i < json_array_size(counts); i++) {
+		const json_t *one = json_array_get(counts, i);
 
 		if (!all && !answer_integer(one, "packets"))
 			continue;

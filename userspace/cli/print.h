@@ -21,7 +21,7 @@ int print_backends(const json_t *backends);
 int print_backend_counters(const json_t *backends);
 
 /* @all: those without a packet too */
-int print_flow_counts(const json_t *flows, bool all);
+int print_counts(const char *title, const json_t *counts, bool all);
 int print_verdicts(const json_t *verdicts, bool all);
 
 /* ", moved 5.88 % of the hash space" and the end of the line; @result has a member `moved`. */

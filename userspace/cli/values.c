@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "config/error.h"
+#include "config/quic.h"
 #include "config/text.h"
 
 static bool refuse(const char *what, const char *must, const char *text)
@@ -58,6 +59,26 @@ bool value_is_duration(const char *what, const char *text)
 
 	return !text || !text_parse_duration_ms(text, &duration_ms) ||
 	       refuse(what, "must be a time such as 30s, 10m or 1h", text);
+}
+
+bool value_is_quic_id(const char *text)
+{
+	struct config_quic_id ids[CONFIG_QUIC_CONFIGS];
+	char must[160];
+	const char *hint;
+
+	if (!text || !config_quic_parse(text, ids))
+		return true;
+	hint = config_quic_hint(text);
+	snprintf(must, sizeof(must), CONFIG_MUST_QUIC "%s%s%s", hint ? " (" : "", hint ? hint : "",
+		 hint ? ")" : "");
+	return refuse("quic id", must, text);
+}
+
+bool value_read_quic_cid(const char *text, uint8_t cid[CONFIG_QUIC_CID_MAX], size_t *len)
+{
+	return !config_quic_parse_cid(text, cid, len) ||
+	       refuse("quic cid", CONFIG_MUST_QUIC_CID, text);
 }
 
 bool value_is_vip(const char *text)

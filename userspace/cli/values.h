@@ -20,6 +20,11 @@ bool value_is_weight(const char *text);
 bool value_is_duration(const char *what, const char *text);
 bool value_is_vip(const char *text);
 
+bool value_is_quic_id(const char *text);
+
+/* A connection id; fills the outputs. */
+bool value_read_quic_cid(const char *text, uint8_t cid[CONFIG_QUIC_CID_MAX], size_t *len);
+
 /* A backend's address, with or without a port. */
 bool value_is_endpoint(const char *text);
 

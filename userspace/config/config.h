@@ -22,7 +22,11 @@
 #define CONFIG_BACKENDS_MAX   65535 /* over all pools */
 #define CONFIG_WEIGHT_ONE     1000
 #define CONFIG_WEIGHT_MAX     (1000 * CONFIG_WEIGHT_ONE)
-#define CONFIG_POSITIONS_MAX  (1U << 21)  /* of one pool */
+#define CONFIG_POSITIONS_MAX  (1U << 21) /* of one pool */
+#define CONFIG_QUIC_CONFIGS   7
+#define CONFIG_QUIC_ID_MAX    15
+#define CONFIG_QUIC_CID_MAX   20	  /* of a whole connection id, in QUIC versions 1 and 2 */
+#define CONFIG_QUIC_IDS_MAX   65535	  /* over all pools */
 #define CONFIG_CHECK_TEXT_MAX 255	  /* bytes of each text in a health check */
 #define CONFIG_FILE_MAX	      (64U << 20) /* bytes of a YAML file */
 
@@ -61,9 +65,16 @@ struct config_interface {
  */
 enum config_drain { CONFIG_NO_DRAIN, CONFIG_DRAIN_KEEP, CONFIG_DRAIN_REMOVE };
 
+/* A server id in the connection ids of a QUIC backend; @len is 0 if there is none. */
+struct config_quic_id {
+	uint8_t len;
+	uint8_t bytes[CONFIG_QUIC_ID_MAX];
+};
+
 /*
  * port is in host byte order; 0 keeps the packet's own. Only nat pools have one.
  * drain_until_s is UNIX time at which what still drains is cut off; 0: never.
+ * quic_ids are by configuration.
  */
 struct config_backend {
 	char name[CONFIG_NAME_MAX + 1];
@@ -73,6 +84,7 @@ struct config_backend {
 	char rack[CONFIG_NAME_MAX + 1]; /* where it stands, "": nowhere in particular */
 	enum config_drain drain;
 	uint64_t drain_until_s;
+	struct config_quic_id quic_ids[CONFIG_QUIC_CONFIGS];
 };
 
 /**
@@ -231,8 +243,6 @@ int config_remove_backend(struct config *config, const char *pool, const char *n
 			  struct config_error *error);
 int config_set_weight(struct config *config, const char *pool, const char *name,
 		      uint32_t weight_milli, struct config_error *error);
-
-/* Nothing can be wrong with a drain, so there is nothing to validate. */
 int config_set_drain(struct config *config, const char *pool, const char *name,
 		     enum config_drain drain, uint64_t until_s, struct config_error *error);
 

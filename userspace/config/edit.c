@@ -64,6 +64,7 @@ static struct config_backend backend_clean(const struct config_backend *backend)
 	};
 
 	memcpy(clean.name, backend->name, strnlen(backend->name, sizeof(clean.name)));
+	memcpy(clean.quic_ids, backend->quic_ids, sizeof(clean.quic_ids));
 	return clean;
 }
 
@@ -189,7 +190,7 @@ int config_set_weight(struct config *config, const char *pool_name, const char *
 int config_set_drain(struct config *config, const char *pool_name, const char *name,
 		     enum config_drain drain, uint64_t until_s, struct config_error *error)
 {
-	struct config_backend *backend;
+	struct config_backend *backend, before;
 	struct config_pool *pool;
 	int err = config_need_pool(config, pool_name, &pool, error);
 
@@ -197,7 +198,11 @@ int config_set_drain(struct config *config, const char *pool_name, const char *n
 		err = config_need_backend(pool, name, &backend, error);
 	if (err)
 		return err;
+	before = *backend;
 	backend->drain = drain;
 	backend->drain_until_s = drain == CONFIG_NO_DRAIN ? 0 : until_s;
-	return 0;
+	err = config_validate(config, NULL, error);
+	if (err)
+		*backend = before;
+	return err;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "config/quic.h"
+
 void config_release(struct config *config)
 {
 	if (!config)
@@ -180,7 +182,7 @@ static bool backend_equal(const void *a, const void *b)
 
 	return !config_backend_compare_endpoint(x, y) && x->weight_milli == y->weight_milli &&
 	       !strcmp(x->rack, y->rack) && x->drain == y->drain &&
-	       x->drain_until_s == y->drain_until_s;
+	       x->drain_until_s == y->drain_until_s && config_quic_equal(x->quic_ids, y->quic_ids);
 }
 
 bool config_check_equal(const struct config_check *a, const struct config_check *b)

@@ -8,6 +8,7 @@
 #include "config/flows.h"
 #include "config/fields.h"
 #include "config/placement.h"
+#include "config/quic.h"
 #include "config/text.h"
 #include "config/validate.h"
 
@@ -232,6 +233,11 @@ static const struct config_field backend_fields[] = {
 	 .parse = parse_drain_until,
 	 .must = MUST_DRAIN_UNTIL,
 	 AT(config_backend, drain_until_s)},
+	{.name = "quic_id",
+	 .parse = config_quic_parse,
+	 .must = CONFIG_MUST_QUIC,
+	 .hint = config_quic_hint,
+	 AT(config_backend, quic_ids)},
 };
 
 static const struct config_field vip_fields[] = {

@@ -12,6 +12,7 @@
 
 #include "config/check.h"
 #include "config/placement.h"
+#include "config/quic.h"
 #include "config/text.h"
 
 int config_refuse(const struct config_validation *check, const struct config_place *place,
@@ -313,6 +314,8 @@ int config_validate(const struct config *config, const struct config_text *text,
 		err = check_vips(&check);
 	if (!err)
 		err = config_check_unique(&check);
+	if (!err)
+		err = config_check_quic(&check);
 	if (!err)
 		err = config_check_nat(&check);
 	free(check.vip_pools);

@@ -12,6 +12,7 @@
 
 #include "config/flows.h"
 #include "config/model.h"
+#include "config/quic.h"
 #include "config/text.h"
 
 /* @failed sticks: libyaml fails only for want of memory here, as all text is valid. */
@@ -144,7 +145,7 @@ static void close_list(struct writer *writer)
 
 static void emit_backend(struct writer *writer, const struct config_backend *backend)
 {
-	char weight[TEXT_WEIGHT_LEN];
+	char weight[TEXT_WEIGHT_LEN], quic[CONFIG_QUIC_TEXT_LEN];
 
 	open_mapping(writer);
 	emit_name(writer, "name", backend->name);
@@ -159,6 +160,9 @@ static void emit_backend(struct writer *writer, const struct config_backend *bac
 			   backend->drain == CONFIG_DRAIN_KEEP ? "keep" : "remove");
 	if (backend->drain_until_s)
 		emit_number(writer, "drain_until", backend->drain_until_s);
+	/* Quoted: 0:12 would be a number to base 60. */
+	if (config_quic_given(backend->quic_ids))
+		emit_quoted(writer, "quic_id", config_quic_text(backend->quic_ids, quic));
 	close_mapping(writer);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
 #include "control/server.h"
@@ -106,7 +107,7 @@ static json_t *backend_answer(struct api *api, const char *pool_name, const char
 static json_t *parse_backend(json_t *request, struct config_backend *backend)
 {
 	const char *name = api_text(request, "name"), *address = api_text(request, "address");
-	const char *weight = api_text(request, "weight");
+	const char *weight = api_text(request, "weight"), *quic = api_text(request, "quic_id");
 
 	backend->weight_milli = CONFIG_WEIGHT_ONE;
 	if (!text_is_name(name))
@@ -118,6 +119,8 @@ static json_t *parse_backend(json_t *request, struct config_backend *backend)
 		return server_error("address must be ADDRESS or ADDRESS:PORT, got '%s'", address);
 	if (weight && text_parse_weight(weight, &backend->weight_milli))
 		return server_error("weight must be 0 to 1000, got '%s'", weight);
+	if (quic && config_quic_parse(quic, backend->quic_ids))
+		return server_error("quic_id " CONFIG_MUST_QUIC ", got '%s'", quic);
 	return NULL;
 }
 

@@ -2,9 +2,11 @@
 /* Where a flow goes, by the live maps. */
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
 #include "control/server.h"
@@ -15,6 +17,19 @@ static const char *hex64(uint64_t value, char out[HEX64_LEN])
 {
 	snprintf(out, HEX64_LEN, "0x%016" PRIx64, value);
 	return out;
+}
+
+static json_t *parse_cid(json_t *request, struct lookup_query *query)
+{
+	const char *cid = api_text(request, "quic_cid");
+
+	if (!cid)
+		return NULL;
+	if (config_quic_parse_cid(cid, query->cid, &query->cid_len))
+		return server_error("quic_cid " CONFIG_MUST_QUIC_CID ", got '%s'", cid);
+	if (query->protocol != IPPROTO_UDP)
+		return server_error("quic_cid goes with protocol udp only");
+	return NULL;
 }
 
 static json_t *parse_query(json_t *request, struct lookup_query *query)
@@ -31,7 +46,7 @@ static json_t *parse_query(json_t *request, struct lookup_query *query)
 		return server_error("destination must be ADDRESS:PORT, got '%s'", destination);
 	if (query->source.family != query->destination.family)
 		return server_error("source and destination are of different address families");
-	return NULL;
+	return parse_cid(request, query);
 }
 
 static void add_backend(struct api *api, const struct dataplane_match *match,
@@ -59,8 +74,9 @@ static void add_backend(struct api *api, const struct dataplane_match *match,
 	}
 }
 
+/* @quic: what the query's connection id came to, if it has one. */
 static json_t *match_json(struct api *api, const struct lookup_query *query,
-			  const struct dataplane_match *match)
+			  const struct dataplane_match *match, int quic)
 {
 	struct config_vip wanted = {
 		.address = query->destination,
@@ -76,12 +92,16 @@ static json_t *match_json(struct api *api, const struct lookup_query *query,
 		return server_error("the live maps have a VIP that the running configuration lacks "
 				    "(ringlb reload puts them right)");
 	pool = config_find_pool(&api->control->running, vip->pool);
-	if (!match->len || match->backend == BACKEND_NONE)
+	if ((!match->len && quic != QUIC_ID) || match->backend == BACKEND_NONE)
 		return server_error("pool '%s' has no backend with a weight above 0", pool->name);
 	object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip", text_vip(vip, text),
 			   "pool", pool->name, "forward", text_forward(pool->forward), "hash",
 			   hex64(match->hash, hash), "slot", (int)match->slot, "position",
 			   hex64(match->position, position), "moving", (int)match->moving);
+	if (query->cid_len) {
+		json_object_set_new(object, "quic", json_string(quic_count_name(quic)));
+		json_object_set_new(object, "quic_text", json_string(quic_count_text(quic)));
+	}
 	add_backend(api, match, pool, object);
 	return server_result(object);
 }
@@ -91,8 +111,8 @@ json_t *api_lookup(struct api *api, json_t *request)
 	struct lookup_query query = {};
 	struct dataplane_match match;
 	json_t *refusal = parse_query(request, &query);
+	int err, quic = QUIC_OTHER;
 	struct flow flow;
-	int err;
 
 	if (refusal)
 		return refusal;
@@ -101,7 +121,12 @@ json_t *api_lookup(struct api *api, json_t *request)
 	if (err == -ENOENT)
 		return server_error("no VIP for %s/%s", api_text(request, "destination"),
 				    api_text(request, "protocol"));
+	if (!err && query.cid_len) {
+		quic = dataplane_match_quic(api->control->dp, &match, query.cid, query.cid_len,
+					    &match.backend);
+		err = quic < 0 ? quic : 0;
+	}
 	if (err)
 		return server_error("cannot read the live maps: %s", strerror(-err));
-	return match_json(api, &query, &match);
+	return match_json(api, &query, &match, quic);
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include "config/model.h"
+#include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
 #include "control/change.h"
@@ -223,7 +224,7 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
 	uint16_t member = ring_find_member(live->ring, backend->name);
-	char endpoint[TEXT_ENDPOINT_LEN], weight[TEXT_WEIGHT_LEN];
+	char endpoint[TEXT_ENDPOINT_LEN], weight[TEXT_WEIGHT_LEN], quic[CONFIG_QUIC_TEXT_LEN];
 	struct counter count = {};
 	json_t *object;
 
@@ -240,6 +241,10 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 		return NULL;
 	api_set_place(object, live, member, backend);
 	json_object_set_new(object, "drain", api_drain(live, member, backend));
+	json_object_set_new(object, "quic_id",
+			    config_quic_given(backend->quic_ids)
+				    ? json_string(config_quic_text(backend->quic_ids, quic))
+				    : json_null());
 	json_object_set_new(object, "check", check_json(api, pool, backend));
 	return object;
 }
@@ -313,6 +318,21 @@ static json_t *flow_counts_json(struct api *api)
 	return list;
 }
 
+static json_t *quic_counts_json(struct api *api)
+{
+	json_t *list = json_array();
+
+	for (int what = 0; what < QUIC_COUNT; what++) {
+		uint64_t packets = 0;
+
+		dataplane_count_quic(api->control->dp, what, &packets);
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:I}", "name", quic_count_name(what), "text",
+					quic_count_text(what), "packets", (json_int_t)packets));
+	}
+	return list;
+}
+
 json_t *api_stats(struct api *api, json_t *request)
 {
 	json_t *verdicts = json_array();
@@ -327,7 +347,7 @@ json_t *api_stats(struct api *api, json_t *request)
 					    "action", verdict_action(verdict), "text",
 					    verdict_text(verdict), "packets", (json_int_t)packets));
 	}
-	return server_result(json_pack("{s:o, s:o, s:o, s:o}", "verdicts", verdicts, "flows",
-				       flow_counts_json(api), "vips", api_vips(api), "backends",
-				       api_backends(api, NULL)));
+	return server_result(json_pack("{s:o, s:o, s:o, s:o, s:o}", "verdicts", verdicts, "flows",
+				       flow_counts_json(api), "quic", quic_counts_json(api), "vips",
+				       api_vips(api), "backends", api_backends(api, NULL)));
 }

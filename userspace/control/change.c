@@ -185,7 +185,7 @@ int change_prepare(struct change *change, struct control *control, const struct 
 		err = assign_ids(change, error);
 	if (!err)
 		err = change_build_pools(change, error);
-	if (!err && change_list_replies(change))
+	if (!err && (change_list_replies(change) || change_list_quic(change)))
 		err = control_fail(error, -ENOMEM, "out of memory");
 	if (!err) {
 		err = change_resolve(change);
@@ -232,6 +232,7 @@ void control_pools_free(struct control_pool *pools, size_t n_pools)
 		free(pools[p].down);
 		free(pools[p].takes);
 		free(pools[p].flows);
+		free(pools[p].quic);
 		free(pools[p].held);
 		free(pools[p].claims);
 		moves_release(&pools[p].moves);
@@ -278,6 +279,7 @@ void change_release(struct change *change)
 	free(change->ifindexes);
 	free(change->attached);
 	free(change->replies);
+	free(change->quic);
 	ids_release(&change->pool_ids);
 	ids_release(&change->backend_ids);
 	ids_release(&change->vip_ids);

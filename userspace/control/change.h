@@ -14,6 +14,12 @@ struct change_reply {
 	struct reply value;
 };
 
+/* A QUIC id of a backend, which is here its id in the data plane. */
+struct change_quic {
+	struct quic_id key;
+	uint32_t backend;
+};
+
 /**
  * struct change - a prepared step
  * @pools: n_pools of them, in the order of next->pools
@@ -32,6 +38,8 @@ struct change {
 	bool *attached;
 	struct change_reply *replies; /* ascending by key */
 	size_t n_replies;
+	struct change_quic *quic; /* ascending by key */
+	size_t n_quic;
 	struct ids pool_ids;
 	struct ids backend_ids;
 	struct ids vip_ids;
@@ -90,6 +98,12 @@ int64_t control_now_ms(void);
 
 /* Fill change->replies. Return: 0 or -ENOMEM. */
 int change_list_replies(struct change *change);
+
+/* quic.c: fill change->quic and each pool's quic_lengths. Return: 0 or -ENOMEM. */
+int change_list_quic(struct change *change);
+/* Write them, once the backends are there; take out all others. Return: 0 or -errno. */
+int change_commit_quic(struct change *change);
+void change_clean_quic(struct change *change);
 
 /* change_nexthops.c: resolve the backends of the new pools, waiting a moment for new ones. */
 int change_resolve(struct change *change);

@@ -118,6 +118,7 @@ static void keep_known(const struct control *control, struct control_pool *pool)
 			continue;
 		pool->nexthops[m] = old->nexthops[was];
 		pool->flows[m] = old->flows[was];
+		pool->quic[m] = old->quic[was];
 	}
 }
 
@@ -130,8 +131,10 @@ static int alloc_members(struct control_pool *pool)
 	pool->down = calloc(len, sizeof(*pool->down));
 	pool->takes = calloc(len, sizeof(*pool->takes));
 	pool->flows = calloc(len, sizeof(*pool->flows));
-	return pool->ids && pool->nexthops && pool->down && pool->takes && pool->flows ? 0
-										       : -ENOMEM;
+	pool->quic = calloc(len, sizeof(*pool->quic));
+	return pool->ids && pool->nexthops && pool->down && pool->takes && pool->flows && pool->quic
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int fill_pool(struct change *change, const struct config_pool *from,

@@ -107,6 +107,7 @@ void change_clean(struct change *change)
 	/* What cannot be removed now harms nobody, and the next change tries again. */
 	dataplane_prune_vips(control->dp, wants_vip, change);
 	dataplane_prune_replies(control->dp, wants_reply, change);
+	change_clean_quic(change);
 	clean_labels(change);
 	clean_interfaces(change);
 	change_forget(control->nexthops, control->pools, control->n_pools, change->pools,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,11 +165,15 @@ static int commit_vips(struct change *change)
 	for (size_t v = 0; v < change->next->n_vips && !err; v++) {
 		const struct config_vip *vip = &change->next->vips[v];
 		struct endpoint key = control_vip_key(vip);
+		const struct config_pool *pool = config_find_pool(change->next, vip->pool);
+		const struct control_pool *live_pool = &change->pools[pool - change->next->pools];
 		struct vip live, value = {
 					 .vip = ids_find(&change->vip_ids, text_vip(vip, text)),
-					 .pool = ids_find(&change->pool_ids, vip->pool),
+					 .pool = (uint16_t)live_pool->id,
 				 };
 
+		if (vip->protocol == IPPROTO_UDP)
+			value.quic = live_pool->quic_lengths;
 		if (dataplane_get_vip(dp, &key, &live))
 			err = dataplane_reset_vip(dp, value.vip);
 		if (!err)
@@ -200,8 +205,8 @@ static int commit_times(struct change *change)
 }
 
 /*
- * In this order nothing is named before it is there: way out, backends, the way
- * back, rings, and the VIPs that lead to them.
+ * In this order nothing is named before it is there: way out, backends, what names
+ * them, the way back, rings, and the VIPs that lead to them.
  */
 int change_commit(struct change *change, struct control_error *error)
 {
@@ -211,6 +216,8 @@ int change_commit(struct change *change, struct control_error *error)
 		err = commit_times(change);
 	if (!err)
 		err = commit_backends(change);
+	if (!err)
+		err = change_commit_quic(change);
 	if (!err)
 		err = commit_replies(change);
 	if (!err)

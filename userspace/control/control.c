@@ -242,6 +242,10 @@ static int drain_leftovers(struct config *next, const struct config *running)
 			free_name(pool, &leftover);
 			leftover.drain = CONFIG_DRAIN_REMOVE;
 			err = config_add_backend(next, pool->name, &leftover, &ignored);
+			/* Its QUIC ids may be another's by now. */
+			memset(leftover.quic_ids, 0, sizeof(leftover.quic_ids));
+			if (err == -EINVAL)
+				err = config_add_backend(next, pool->name, &leftover, &ignored);
 			if (err == -ENOMEM)
 				return err;
 		}

@@ -48,14 +48,25 @@ struct control_error {
 	char what[512];
 };
 
+/*
+ * Connections that go to a draining backend by their QUIC ids are in no flow table: it
+ * is busy until for flows.idle_other nothing came. All zero if it does not drain.
+ */
+struct control_quic {
+	uint64_t packets;
+	int64_t last_ms; /* when `packets` last rose */
+	bool busy;
+};
+
 /**
  * struct control_pool - a live pool; the parallel of config.pools[i] of the same name
  * @id: in the data plane
  * @ring: what is live; ring->members ascend by name
  * @ids: ids[i] is the data plane's id of ring->members[i]
- * @nexthops, @down, @takes, @flows: parallel to @ids; @down as health checks say;
+ * @nexthops, @down, @takes, @flows, @quic: parallel to @ids; @down as health checks say;
  *	@takes: which flows it takes, BACKEND_TAKES_*, with all counted in; @flows is
  *	the number of remembered flows at the last tick
+ * @quic_lengths: of the server ids that its backends have, as in struct vip
  * @moves: the arcs of @ring that are moving
  * @held: parallel to moves.list: flows that keep an arc from settling
  * @claims: parallel to @ids: what each still has of these arcs
@@ -69,6 +80,8 @@ struct control_pool {
 	bool *down;
 	uint32_t *takes;
 	uint32_t *flows;
+	struct control_quic *quic;
+	uint32_t quic_lengths;
 	struct moves moves;
 	uint32_t *held;
 	struct moves_claim *claims;
@@ -174,6 +187,9 @@ int control_tick(struct control *control, struct control_error *error);
 
 /** control_is_draining() - true while a draining backend still has flows, or may have */
 bool control_is_draining(const struct control_pool *pool, uint16_t member);
+
+/** control_watch_quic() - see which draining backends still get packets; for control_tick() */
+void control_watch_quic(struct control *control);
 
 /** control_flow() - a query in the data plane's terms */
 struct flow control_flow(const struct lookup_query *query);

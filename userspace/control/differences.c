@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "config/quic.h"
 #include "config/text.h"
 
 #define LINE_LEN 384 /* two names, two endpoints and words */
@@ -181,6 +182,7 @@ static void compare_backend(const struct report *report, const void *context, co
 {
 	const struct config_backend *was = before, *now = after;
 	char was_text[TEXT_ENDPOINT_LEN], now_text[TEXT_ENDPOINT_LEN];
+	char quic[CONFIG_QUIC_TEXT_LEN];
 	const char *pool = context;
 
 	if (!now) {
@@ -197,6 +199,10 @@ static void compare_backend(const struct report *report, const void *context, co
 		note(report, "changed address of backend '%s' of pool '%s': %s to %s", now->name,
 		     pool, text_endpoint(&was->address, was->port, was_text),
 		     text_endpoint(&now->address, now->port, now_text));
+	if (!config_quic_equal(was->quic_ids, now->quic_ids))
+		note(report, "changed QUIC id of backend '%s' of pool '%s' to %s", now->name, pool,
+		     config_quic_given(now->quic_ids) ? config_quic_text(now->quic_ids, quic)
+						      : "none");
 	if (was->weight_milli != now->weight_milli)
 		note(report, "changed weight of backend '%s' of pool '%s': %s to %s", now->name,
 		     pool, text_weight(was->weight_milli, was_text),

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "control/lookup.h"
+#include "dataplane/dataplane.h"
 
 /* 16 + 16 address bytes, two ports, the protocol. */
 #define KEY_LEN_MAX 37
@@ -86,6 +87,27 @@ static const struct config_vip *find_vip(const struct config *config,
 	return config_find_vip(config, &wanted);
 }
 
+/* As packets are read: abi.h says what the octets of a connection id are. */
+static enum quic_count lookup_cid(const struct lookup_query *query, const struct config_pool *pool,
+				  const struct config_backend **backend)
+{
+	uint8_t config = QUIC_CONFIG(query->cid[0]);
+	enum quic_count found = QUIC_UNROUTABLE;
+
+	for (size_t b = 0; b < pool->n_backends && config < QUIC_CONFIGS; b++) {
+		const struct config_quic_id *id = &pool->backends[b].quic_ids[config];
+
+		if (!id->len || id->len >= query->cid_len)
+			continue;
+		found = QUIC_UNKNOWN;
+		if (memcmp(id->bytes, query->cid + 1, id->len) != 0)
+			continue;
+		*backend = &pool->backends[b];
+		return QUIC_ID;
+	}
+	return found;
+}
+
 int lookup_offline(const struct config *config, const struct lookup_query *query,
 		   struct lookup_result *result)
 {
@@ -112,6 +134,12 @@ int lookup_offline(const struct config *config, const struct lookup_query *query
 		found.slot = -1;
 	}
 	ring_free(ring);
+	if (query->cid_len) {
+		enum quic_count count = lookup_cid(query, found.pool, &found.backend);
+
+		found.quic = quic_count_name(count);
+		found.quic_text = quic_count_text(count);
+	}
 	*result = found;
 	return 0;
 }

@@ -15,6 +15,10 @@ struct lookup_query {
 	struct config_address destination;
 	uint16_t source_port; /* host byte order */
 	uint16_t destination_port;
+	/* The connection id of a QUIC packet with a short header; its length is 0 if there is none.
+	 */
+	uint8_t cid[CONFIG_QUIC_CID_MAX];
+	size_t cid_len;
 };
 
 struct lookup_result {
@@ -24,6 +28,9 @@ struct lookup_result {
 	uint64_t hash;
 	uint64_t position; /* of the slot; 0 if there is no backend */
 	int slot;	   /* index in the ring, -1 if there is no backend */
+	/* What the connection id came to; NULL if there was none. The ID itself gives @backend. */
+	const char *quic;
+	const char *quic_text;
 };
 
 /** lookup_hash() - XXH64 of the flow's packed 5-tuple (bpf/abi.h says how), with @seed */

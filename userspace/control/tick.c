@@ -154,7 +154,7 @@ static int tick_moves(struct control *control)
 
 bool control_is_draining(const struct control_pool *pool, uint16_t member)
 {
-	return pool->flows[member] || pool->claims[member].learning;
+	return pool->flows[member] || pool->claims[member].learning || pool->quic[member].busy;
 }
 
 /* The first backend that has drained and is to leave, or whose time to drain is up. */
@@ -220,5 +220,6 @@ int control_tick(struct control *control, struct control_error *error)
 
 	if (err)
 		return control_fail(error, err, "cannot settle moving arcs: %s", strerror(-err));
+	control_watch_quic(control);
 	return tick_drains(control, error);
 }
