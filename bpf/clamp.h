@@ -16,7 +16,7 @@
 #include "bpf/link.h"
 
 #define CLAMP_OPTIONS_MAX 40 /* TCP data offset is at most 15 words, 5 of them fixed */
-#define CLAMP_OPTIONS_LEN 64 /* a power of two, for masks that the verifier understands */
+#define CLAMP_OPTIONS_LEN 48 /* one byte more is looked at; whole words */
 #define CLAMP_MSS_LEN	  4
 
 /* Source: RFC 9293, section 3.2. */
@@ -61,29 +61,31 @@ static __always_inline bool clamp_read(void *data, void *end, struct clamp *clam
 	return true;
 }
 
-/* Return: where the MSS option is, from the start of the options, or -1. */
-static __always_inline int clamp_find(const __u8 *options, __u32 len)
+/*
+ * Where the MSS option is, from the start of the options, or -1. Looks at each byte in its
+ * turn and skips those inside of options: jumping from one to the next would be shorter, but
+ * the verifier of Linux 6.1 follows each combination of jumps on its own and gives up.
+ */
+static __always_inline int clamp_find(const __u8 options[CLAMP_OPTIONS_LEN], __u32 len)
 {
-	__u32 at = 0;
+	__u32 next = 0;
 
-	for (int i = 0; i < CLAMP_OPTIONS_MAX; i++) {
-		__u8 kind, size;
+	for (__u32 at = 0; at < CLAMP_OPTIONS_MAX && at < len; at++) {
+		__u8 kind = options[at], size = options[at + 1];
 
-		if (at >= len)
-			return -1;
-		kind = options[at & (CLAMP_OPTIONS_LEN - 1)];
-		size = options[(at + 1) & (CLAMP_OPTIONS_LEN - 1)];
+		if (at != next)
+			continue;
 		if (kind == TCP_OPTION_END)
 			return -1;
 		if (kind == TCP_OPTION_NOP) {
-			at++;
+			next = at + 1;
 			continue;
 		}
 		if (at + 1 >= len || size < 2 || at + size > len)
 			return -1;
 		if (kind == TCP_OPTION_MSS)
 			return size == CLAMP_MSS_LEN ? (int)at : -1;
-		at += size;
+		next = at + size;
 	}
 	return -1;
 }
