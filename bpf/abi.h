@@ -317,12 +317,36 @@ struct fragment_entry {
 	struct reply reply;
 	__u8 kind; /* enum fragment_kind */
 	__u8 protocol;
-	__u8 pad[2];
+	__u8 authenticated; /* has an IPv6 authentication header */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct fragment_entry) == 52, "fragment entry");
 
 /* How long a receiver waits, too: RFC 791 says 15 s, RFC 8200 60 s, Linux 30 and 60 s. */
 #define FRAGMENT_LIFE_S 30
+
+/*
+ * One record of the ring buffer `held_fragments`: a later fragment that came before its
+ * first, the whole frame. A record and its header of 8 bytes are 2 KiB.
+ */
+#define HELD_RING_BYTES (1U << 21)
+#define HELD_FRAME_MAX	1984
+
+struct held_fragment {
+	__u64 arrived_ns; /* monotonic */
+	struct fragment_key key;
+	__u32 ifindex;
+	__u32 len;
+	__u8 frame[HELD_FRAME_MAX];
+};
+_Static_assert(sizeof(struct held_fragment) == 2040, "held fragment");
+
+/*
+ * Metadata in front of a held frame that userspace sends through the program again:
+ * FINAL if there was no first fragment in time, so that it is counted and dropped.
+ */
+#define HELD_MARK_AGAIN 0x72696e676c620a01ULL
+#define HELD_MARK_FINAL 0x72696e676c620a02ULL
 
 /* Index of the per-CPU map `flow_counts`: what happened in moving arcs. */
 #define FLOW_COUNTS(X)                                                                             \
@@ -363,7 +387,8 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 
 /*
  * What became of a packet: X(action, name, what an operator reads). The enum's
- * names are ACTION_NAME. Append only: the numbers index the pinned map `verdicts`.
+ * names are ACTION_NAME. HOLD is not the end of it: the frame comes again, and is
+ * counted again. Append only: the numbers index the pinned map `verdicts`.
  */
 #define VERDICTS(X)                                                                                \
 	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, ...): left to the kernel")                    \
@@ -407,7 +432,9 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(PASS, SPLIT, "headers go on in another buffer of the frame: left to the kernel")         \
 	X(DROP, SHORT_TAG, "frame ends inside a VLAN tag")                                         \
 	X(DROP, SHORT_SCTP, "packet ends inside the SCTP header")                                  \
-	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")
+	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")           \
+	X(HOLD, FRAGMENT, "later fragment before its first: ringlbd waits for that one")           \
+	X(DROP, FRAGMENT_NOT_HELD, "later fragment before its first, and no room to hold it")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

@@ -6,6 +6,9 @@
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
+/* What is held was copied. */
+#define XDP_HOLD XDP_DROP
+
 #define VERDICT_ACTION(action, name, text) XDP_##action,
 static const __u8 verdict_actions[] = {VERDICTS(VERDICT_ACTION)};
 #undef VERDICT_ACTION

@@ -6,7 +6,8 @@
  *               `fragments`, before it leaves, so that none can overtake it
  *   later       as remembered, by addresses and identification
  *   later, and nothing is remembered
- *               dropped: its first has not come, or is forgotten
+ *               to ringlbd, by `held_fragments`: it waits for the first and then sends the
+ *               frame through the program again, marked, so that it is held only once
  *
  * Never to another backend than the first: if that one is gone the rest is dropped. When
  * all bytes were seen the entry goes, or the next datagram with the same identification
@@ -27,58 +28,60 @@ struct fate {
 	__u32 backend;
 };
 
-static __always_inline void fragment_key_of(struct fragment_key *key, const struct packet *packet)
+static __always_inline void fragment_key_of(struct fragment_key *key, const struct flow *flow,
+					    __be32 id)
 {
 	__builtin_memset(key, 0, sizeof(*key));
-	__builtin_memcpy(key->source, packet->flow.source, sizeof(key->source));
-	__builtin_memcpy(key->destination, packet->flow.destination, sizeof(key->destination));
-	key->id = packet->fragment_id;
-	key->family = packet->flow.family;
-	if (!packet_is_ipv6(packet))
-		key->protocol = packet->flow.protocol;
+	__builtin_memcpy(key->source, flow->source, sizeof(key->source));
+	__builtin_memcpy(key->destination, flow->destination, sizeof(key->destination));
+	key->id = id;
+	key->family = flow->family;
+	if (flow->family == ENDPOINT_IPV4)
+		key->protocol = flow->protocol;
 }
 
-/* Remember @entry for the rest of the datagram if @packet is a first fragment. */
-static __always_inline void fragment_teach(const struct packet *packet,
-					   struct fragment_entry *entry)
+/*
+ * Remember for the rest of the datagram where its first fragment goes: @reply or else, unless
+ * it is BACKEND_NONE, @backend. A function of its own, as the stack of the caller is scarce.
+ */
+__attribute__((noinline)) int fragment_remember(const struct traits *packet,
+						const struct fragment *fragment,
+						const struct reply *reply, __u32 backend, __u32 vip)
 {
+	struct fragment_entry entry = {.kind = FRAGMENT_PASS, .backend = backend, .vip = vip};
+	const struct backend *to = bpf_map_lookup_elem(&backends, &backend);
 	struct fragment_key key;
 
-	entry->expires_s = flows_now_s() + FRAGMENT_LIFE_S;
-	entry->seen_bytes = packet->fragment_len;
-	entry->source_port = packet->flow.source_port;
-	entry->destination_port = packet->flow.destination_port;
-	entry->protocol = packet->flow.protocol;
-	fragment_key_of(&key, packet);
+	if (!packet || !fragment)
+		return 0;
+	if (reply) {
+		entry.kind = FRAGMENT_REPLY;
+		entry.reply = *reply;
+	} else if (to) {
+		entry.kind = FRAGMENT_TO_BACKEND;
+		entry.incarnation = to->incarnation;
+	}
+	entry.expires_s = flows_now_s() + FRAGMENT_LIFE_S;
+	entry.seen_bytes = fragment->len;
+	entry.source_port = packet->flow.source_port;
+	entry.destination_port = packet->flow.destination_port;
+	entry.protocol = packet->flow.protocol;
+	entry.authenticated = fragment->authenticated;
+	fragment_key_of(&key, &packet->flow, fragment->id);
 	/* Should it not be kept, the others are dropped, and counted, as coming without it. */
-	bpf_map_update_elem(&fragments, &key, entry, BPF_ANY);
+	return bpf_map_update_elem(&fragments, &key, &entry, BPF_ANY);
 }
 
-static __always_inline void fragment_teach_backend(const struct packet *packet, __u32 vip, __u32 id)
+static __always_inline void fragment_teach_backend(struct packet *packet, __u32 vip, __u32 id)
 {
-	struct fragment_entry entry = {
-		.kind = FRAGMENT_TO_BACKEND,
-		.backend = id,
-		.vip = vip,
-	};
-	const struct backend *backend;
-
-	if (!packet_is_first_fragment(packet))
-		return;
-	backend = bpf_map_lookup_elem(&backends, &id);
-	if (!backend)
-		return;
-	entry.incarnation = backend->incarnation;
-	fragment_teach(packet, &entry);
-}
-
-static __always_inline void fragment_teach_reply(const struct packet *packet,
-						 const struct reply *reply)
-{
-	struct fragment_entry entry = {.kind = FRAGMENT_REPLY, .reply = *reply};
-
 	if (packet_is_first_fragment(packet))
-		fragment_teach(packet, &entry);
+		fragment_remember(&packet->traits, &packet->fragment, 0, id, vip);
+}
+
+static __always_inline void fragment_teach_reply(struct packet *packet, const struct reply *reply)
+{
+	if (packet_is_first_fragment(packet))
+		fragment_remember(&packet->traits, &packet->fragment, reply, BACKEND_NONE, 0);
 }
 
 /* True if @address is that of a VIP or a nat backend: @what is ADDRESS_*. */
@@ -103,12 +106,26 @@ static __always_inline bool fragment_has_our_address(const struct packet *packet
  * A first fragment of somebody else with an address of ours, a service of its own beside
  * the VIP perhaps: the rest of it must not be waited for.
  */
-static __always_inline void fragment_teach_pass(const struct packet *packet)
+static __always_inline void fragment_teach_pass(struct packet *packet)
 {
-	struct fragment_entry entry = {.kind = FRAGMENT_PASS};
-
 	if (packet_is_first_fragment(packet) && fragment_has_our_address(packet))
-		fragment_teach(packet, &entry);
+		fragment_remember(&packet->traits, &packet->fragment, 0, BACKEND_NONE, 0);
+}
+
+/*
+ * @verdict on a packet whose ports were not found. All headers have to be in the first
+ * fragment: RFC 7112. If there are IPv6 headers before what is not ours, the later fragments
+ * name only the first of these and look as if they might be ours.
+ */
+static __always_inline enum verdict fragment_unparsed(struct packet *packet, enum verdict verdict)
+{
+	if (!packet_is_first_fragment(packet))
+		return verdict;
+	if (verdict == PASS_SHORT_PORTS && fragment_has_our_address(packet))
+		return DROP_FRAGMENT_HEADER;
+	if (packet->fragment.len != packet->l4_len)
+		fragment_teach_pass(packet);
+	return verdict;
 }
 
 /* @verdict on the layer 4 header, or that it is not all in the first fragment: RFC 1858. */
@@ -131,17 +148,54 @@ static __always_inline bool fragment_overlaps_header(const struct packet *packet
 		len = sizeof(struct tcphdr);
 	if (protocol == IPPROTO_SCTP)
 		len = sizeof(struct sctphdr);
-	return packet->fragment_offset < len;
+	return packet->fragment.offset < len;
+}
+
+/* What userspace says of a frame that it sends again; 0 for one that came in. */
+static __always_inline __u64 fragment_mark(struct xdp_md *ctx)
+{
+	const __u64 *mark = (void *)(long)ctx->data_meta;
+
+	if ((void *)(mark + 1) > (void *)(long)ctx->data)
+		return 0;
+	return *mark;
+}
+
+/* Hand the frame to userspace. */
+static __always_inline enum verdict fragment_hold(struct xdp_md *ctx, const struct packet *packet,
+						  const struct fragment_key *key)
+{
+	__u64 len = bpf_xdp_get_buff_len(ctx);
+	struct held_fragment *held;
+
+	if (len < sizeof(struct ethhdr) || len > HELD_FRAME_MAX)
+		return DROP_FRAGMENT_NOT_HELD;
+	held = bpf_ringbuf_reserve(&held_fragments, sizeof(*held), 0);
+	if (!held)
+		return DROP_FRAGMENT_NOT_HELD;
+	held->arrived_ns = bpf_ktime_get_ns();
+	held->key = *key;
+	held->ifindex = packet->ingress;
+	held->len = len;
+	if (bpf_xdp_load_bytes(ctx, 0, held->frame, len)) {
+		bpf_ringbuf_discard(held, BPF_RB_NO_WAKEUP);
+		return DROP_FRAGMENT_NOT_HELD;
+	}
+	bpf_ringbuf_submit(held, 0);
+	return HOLD_FRAGMENT;
 }
 
 /* A later fragment of which nothing is remembered. */
-static __always_inline enum verdict fragment_miss(const struct packet *packet)
+static __always_inline enum verdict fragment_miss(struct xdp_md *ctx, const struct packet *packet,
+						  const struct fragment_key *key, __u64 mark)
 {
+	if (mark == HELD_MARK_AGAIN)
+		return DROP_FRAGMENT_NO_FIRST;
 	if (!fragment_has_our_address(packet))
 		return PASS_FRAGMENT;
 	if (fragment_overlaps_header(packet, packet->flow.protocol))
 		return DROP_FRAGMENT_HEADER;
-	return DROP_FRAGMENT_NO_FIRST;
+	return fragment_hold(ctx, packet, key);
 }
 
 /* True if with @packet all bytes of the datagram were seen. */
@@ -150,10 +204,10 @@ static __always_inline bool fragment_is_complete(struct fragment_entry *entry,
 {
 	__u32 seen;
 
-	if (!packet->fragment_more)
-		entry->total_bytes = packet->fragment_offset + packet->fragment_len;
-	seen = __sync_fetch_and_add(&entry->seen_bytes, packet->fragment_len);
-	return seen + packet->fragment_len == entry->total_bytes;
+	if (!packet->fragment.more)
+		entry->total_bytes = packet->fragment.offset + packet->fragment.len;
+	seen = __sync_fetch_and_add(&entry->seen_bytes, packet->fragment.len);
+	return seen + packet->fragment.len == entry->total_bytes;
 }
 
 /* Protocols that fragments of ours may have. In IPv6 it may be that of more headers. */
@@ -176,6 +230,7 @@ static __always_inline enum verdict fragment_follow(struct packet *packet,
 		return PASS_FRAGMENT;
 	if (fragment_overlaps_header(packet, entry->protocol))
 		return DROP_FRAGMENT_HEADER;
+	packet->fragment.authenticated = entry->authenticated;
 	packet->flow.protocol = entry->protocol;
 	packet->flow.source_port = entry->source_port;
 	packet->flow.destination_port = entry->destination_port;
@@ -195,18 +250,23 @@ static __always_inline enum verdict fragment_follow(struct packet *packet,
 }
 
 /* A fragment that is not the first. Fills @fate and returns CONTINUE, or a verdict. */
-static __always_inline enum verdict fragment_recall(struct packet *packet, struct fate *fate)
+static __always_inline enum verdict fragment_recall(struct xdp_md *ctx, struct packet *packet,
+						    struct fate *fate)
 {
 	struct fragment_entry *entry;
 	struct fragment_key key;
 	enum verdict verdict;
+	__u64 mark;
 
 	if (!fragment_may_be_ours(packet))
 		return PASS_FRAGMENT;
-	fragment_key_of(&key, packet);
+	mark = fragment_mark(ctx);
+	if (mark == HELD_MARK_FINAL)
+		return DROP_FRAGMENT_NO_FIRST;
+	fragment_key_of(&key, &packet->flow, packet->fragment.id);
 	entry = bpf_map_lookup_elem(&fragments, &key);
 	if (!entry || entry->expires_s <= flows_now_s())
-		return fragment_miss(packet);
+		return fragment_miss(ctx, packet, &key, mark);
 	verdict = fragment_follow(packet, entry, fate);
 	if (verdict != CONTINUE && verdict != PASS_FRAGMENT)
 		return verdict;

@@ -167,6 +167,11 @@ struct {
 	__type(value, struct fragment_entry);
 } fragments SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, HELD_RING_BYTES);
+} held_fragments SEC(".maps");
+
 /* For userspace only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

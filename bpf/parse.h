@@ -70,6 +70,16 @@ struct traits {
 	__u8 pad[7];
 };
 
+/* What the headers say of fragments. No pointers, either. */
+struct fragment {
+	__be32 id;	    /* of IPv4: 16 bits, as a __be16 */
+	__u16 offset;	    /* in bytes; 0: the first one, or a whole packet */
+	__u16 len;	    /* bytes of the datagram that it has */
+	__u8 more;	    /* 1: a fragment, and not the last one */
+	__u8 authenticated; /* has an IPv6 authentication header */
+	__u8 pad[2];
+};
+
 /* What parsing found. Pointers are checked up to the end of their fixed header. */
 struct packet {
 	__u64 ip_version; /* 4 or 6; a whole stack slot, or the verifier forgets it */
@@ -84,13 +94,9 @@ struct packet {
 	__u32 frame_len;
 	__u32 ip_len; /* by the IP header: Ethernet padding is not in it */
 	__u32 l4_len;
-	__u16 l3_offset;       /* from the start of the frame: 14, 18 or 22 with VLAN tags */
-	__u8 authenticated;    /* has an IPv6 authentication header */
-	__u8 fragment_more;    /* 1: a fragment, and not the last one */
-	__u16 fragment_offset; /* in bytes; 0: the first one, or a whole packet */
-	__u16 fragment_len;    /* bytes of the datagram that it has */
-	__be32 fragment_id;    /* of IPv4: 16 bits, as a __be16 */
-	union {		       /* packet->flow is packet->traits.flow */
+	__u16 l3_offset; /* from the start of the frame: 14, 18 or 22 with VLAN tags */
+	struct fragment fragment;
+	union { /* packet->flow is packet->traits.flow */
 		struct traits traits;
 		struct {
 			struct flow flow;
@@ -111,7 +117,7 @@ static __always_inline bool packet_is_ipv6(const struct packet *packet)
 /* Offset 0, and more to come: it has the ports. */
 static __always_inline bool packet_is_first_fragment(const struct packet *packet)
 {
-	return packet->fragment_more && !packet->fragment_offset;
+	return packet->fragment.more && !packet->fragment.offset;
 }
 
 /* @verdict for what ends too early; that it only ends the frame's first buffer is another. */
@@ -182,10 +188,10 @@ static __always_inline void parse_ipv4_fragment(const struct iphdr *ip, struct p
 {
 	__u16 field = bpf_ntohs(ip->frag_off);
 
-	packet->fragment_more = !!(field & IPV4_MORE);
-	packet->fragment_offset = (field & IPV4_OFFSET_MASK) * 8;
-	packet->fragment_len = packet->l4_len;
-	packet->fragment_id = ip->id;
+	packet->fragment.more = !!(field & IPV4_MORE);
+	packet->fragment.offset = (field & IPV4_OFFSET_MASK) * 8;
+	packet->fragment.len = packet->l4_len;
+	packet->fragment.id = ip->id;
 }
 
 /* Source: RFC 791, section 3.1. */
@@ -230,17 +236,17 @@ static __always_inline enum verdict parse_extensions(struct cursor *cur, struct 
 	};
 	int verdict = extensions_walk(cur->ctx, &chain);
 
+	/* A packet that is its own only fragment is whole: RFC 6946. */
+	packet->fragment.more = !!(chain.fragment_word & bpf_htons(FRAGMENT_MORE));
+	packet->fragment.offset = bpf_ntohs(chain.fragment_word) & FRAGMENT_OFFSET_MASK;
+	packet->fragment.len = chain.end - chain.fragment_at;
+	packet->fragment.id = chain.fragment_id;
 	if (verdict != CONTINUE)
 		return verdict;
 	packet->flow.protocol = chain.protocol;
-	packet->authenticated = chain.authenticated;
+	packet->fragment.authenticated = chain.authenticated;
 	packet->l4_len -= chain.at - from;
 	cur->pos = (void *)packet->eth + (chain.at & OFFSET_LIMIT);
-	/* A packet that is its own only fragment is whole: RFC 6946. */
-	packet->fragment_more = !!(chain.fragment_word & bpf_htons(FRAGMENT_MORE));
-	packet->fragment_offset = bpf_ntohs(chain.fragment_word) & FRAGMENT_OFFSET_MASK;
-	packet->fragment_len = chain.end - chain.fragment_at;
-	packet->fragment_id = chain.fragment_id;
 	return CONTINUE;
 }
 
@@ -319,7 +325,7 @@ static __always_inline enum verdict parse_udp(struct cursor *cur, struct packet 
 		return PASS_SPLIT;
 	len = bpf_ntohs(udp->len);
 	/* In a first fragment it is that of the whole datagram. */
-	if (len < sizeof(*udp) || (len > packet->l4_len && !packet->fragment_more))
+	if (len < sizeof(*udp) || (len > packet->l4_len && !packet->fragment.more))
 		return DROP_BAD_UDP_LENGTH;
 	packet->udp = udp;
 	return CONTINUE;
@@ -371,7 +377,7 @@ static __always_inline enum verdict parse_flow(struct cursor *cur, struct packet
 		return PASS_NOT_IP;
 	if (verdict != CONTINUE)
 		return verdict;
-	if (packet->fragment_offset) {
+	if (packet->fragment.offset) {
 		packet->no_ports = 1;
 		return CONTINUE;
 	}

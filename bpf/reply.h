@@ -64,7 +64,7 @@ static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct pac
 	if (route != BPF_FIB_LKUP_RET_SUCCESS && route != BPF_FIB_LKUP_RET_NO_NEIGH &&
 	    route != BPF_FIB_LKUP_RET_UNSUPP_LWT)
 		return PASS_REPLY_NOT_ROUTED;
-	if (packet->authenticated)
+	if (packet->fragment.authenticated)
 		return DROP_NAT_AUTHENTICATED;
 	forward_nat_reply(packet, reply);
 	if (route != BPF_FIB_LKUP_RET_SUCCESS || !transmit_can(packet, fib.ifindex))

@@ -42,7 +42,7 @@ static __always_inline enum verdict forward(struct packet *packet, __u32 id)
 	if (backend->forward == FORWARD_NAT) {
 		if (backend->family != packet->flow.family)
 			return DROP_WRONG_FAMILY;
-		if (packet->authenticated)
+		if (packet->fragment.authenticated)
 			return DROP_NAT_AUTHENTICATED;
 		forward_nat(packet, backend);
 	}
@@ -104,9 +104,9 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	struct fate fate = {};
 
 	if (verdict != CONTINUE)
-		return verdict;
+		return fragment_unparsed(&packet, verdict);
 	if (packet.no_ports)
-		verdict = fragment_recall(&packet, &fate);
+		verdict = fragment_recall(ctx, &packet, &fate);
 	else
 		verdict = decide(&cur, &packet, &fate);
 	if (verdict != CONTINUE)

@@ -18,7 +18,7 @@
  *   fragments                              {"entries": N}: remembered datagrams
  *   age        seconds                     the only one of these, by so much
  *   forget                                 all of these
- *   run        frame ifindex               frame is hex digits
+ *   run        frame ifindex mark          frame is hex digits; mark, if any, is metadata
  *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
  *
  * The verdict of a run is the one whose counter rose; it is an error unless
@@ -308,13 +308,14 @@ static int counted_verdict(void)
 static json_t *do_run(const json_t *command)
 {
 	static const char *const actions[] = {"ABORTED", "DROP", "PASS", "TX", "REDIRECT"};
+	uint64_t mark = (uint64_t)json_integer_value(json_object_get(command, "mark"));
 	char text[2 * FRAME_MAX + 1] = "";
 	struct frame frame;
 	int action, verdict;
 
 	if (!read_frame(command, &frame))
 		return NULL;
-	action = rig_run(&rig, number_of(command, "ifindex"), &frame, &frame);
+	action = rig_run_marked(&rig, number_of(command, "ifindex"), &frame, mark, &frame);
 	verdict = counted_verdict();
 	if (verdict == VERDICT_COUNT || action < 0 || action >= (int)ARRAY_LEN(actions))
 		return json_pack("{s:s}", "error", "not exactly one verdict was counted");

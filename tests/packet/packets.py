@@ -64,9 +64,9 @@ class Runner:
                    f"ip link set {name} up && ip link set {name}-peer up")
         return self.ifindex(name)
 
-    def run(self, frame, ifindex=None):
+    def run(self, frame, ifindex=None, mark=0):
         """Returns action, verdict, frame."""
-        answer = self.do("run", frame=frame.hex(), ifindex=ifindex or self.ingress)
+        answer = self.do("run", frame=frame.hex(), ifindex=ifindex or self.ingress, mark=mark)
         return answer["action"], answer["verdict"], bytes.fromhex(answer["frame"])
 
 

@@ -82,17 +82,30 @@ uint32_t rig_add_veth(const char *name)
 
 int rig_run(const struct rig *rig, uint32_t ingress, const struct frame *in, struct frame *out)
 {
-	struct xdp_md context = {.data_end = (uint32_t)in->len, .ingress_ifindex = ingress};
-	uint8_t bytes[FRAME_MAX];
-	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in->bytes,
-		    .data_size_in = (uint32_t)in->len, .data_out = bytes,
-		    .data_size_out = sizeof(bytes), .ctx_in = &context,
-		    .ctx_size_in = sizeof(context), .repeat = 1);
-	int err = bpf_prog_test_run_opts(rig->program, &options);
+	return rig_run_marked(rig, ingress, in, 0, out);
+}
 
+int rig_run_marked(const struct rig *rig, uint32_t ingress, const struct frame *in, uint64_t mark,
+		   struct frame *out)
+{
+	const uint32_t mark_len = mark ? sizeof(mark) : 0;
+	uint8_t bytes[sizeof(mark) + FRAME_MAX];
+	struct xdp_md context = {
+		.data = mark_len,
+		.data_end = mark_len + (uint32_t)in->len,
+		.ingress_ifindex = ingress,
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = bytes, .data_size_in = context.data_end,
+		    .data_out = bytes, .data_size_out = sizeof(bytes), .ctx_in = &context,
+		    .ctx_size_in = sizeof(context), .repeat = 1);
+	int err;
+
+	memcpy(bytes, &mark, mark_len);
+	memcpy(bytes + mark_len, in->bytes, in->len);
+	err = bpf_prog_test_run_opts(rig->program, &options);
 	rig_require(err == 0, "cannot run a frame of %zu bytes: %s", in->len, strerror(-err));
-	out->len = options.data_size_out;
-	memcpy(out->bytes, bytes, options.data_size_out);
+	out->len = options.data_size_out - mark_len;
+	memcpy(out->bytes, bytes + mark_len, out->len);
 	return (int)options.retval;
 }
 

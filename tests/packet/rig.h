@@ -54,6 +54,10 @@ uint32_t rig_add_veth(const char *name);
  */
 int rig_run(const struct rig *rig, uint32_t ingress, const struct frame *in, struct frame *out);
 
+/** rig_run_marked() - the same with @mark, unless it is 0, as metadata in front */
+int rig_run_marked(const struct rig *rig, uint32_t ingress, const struct frame *in, uint64_t mark,
+		   struct frame *out);
+
 /**
  * rig_set_backend() - have a backend whose frames leave by @ifindex
  *

@@ -30,7 +30,7 @@ static enum verdict verdict_of(uint8_t family, uint8_t source, uint8_t destinati
 	const struct endpoint to = endpoint_of(family, destination, 0, 0);
 	struct frame_spec spec = {.ttl = 64, .payload_len = 64};
 	struct frame whole, frame;
-	uint64_t before = rig_verdict(&rig, DROP_FRAGMENT_NO_FIRST);
+	uint64_t before = rig_verdict(&rig, HOLD_FRAGMENT);
 	uint64_t passed = rig_verdict(&rig, PASS_FRAGMENT);
 
 	spec.flow.family = family;
@@ -40,8 +40,8 @@ static enum verdict verdict_of(uint8_t family, uint8_t source, uint8_t destinati
 	frame_build(&whole, &spec);
 	frame_fragment(&frame, &whole, 5, 32, 16);
 	rig_run(&rig, rig.ingress, &frame, &frame);
-	if (rig_verdict(&rig, DROP_FRAGMENT_NO_FIRST) > before)
-		return DROP_FRAGMENT_NO_FIRST;
+	if (rig_verdict(&rig, HOLD_FRAGMENT) > before)
+		return HOLD_FRAGMENT;
 	assert_int_equal(rig_verdict(&rig, PASS_FRAGMENT), passed + 1);
 	return PASS_FRAGMENT;
 }
@@ -79,17 +79,17 @@ static void check_vips(uint8_t family)
 
 	assert_int_equal(verdict_of(family, 9, 1), PASS_FRAGMENT);
 	set_vip(&tcp);
-	assert_int_equal(verdict_of(family, 9, 1), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 9, 1), HOLD_FRAGMENT);
 	assert_int_equal(verdict_of(family, 1, 9), PASS_FRAGMENT);
 	assert_int_equal(verdict_of(family, 9, 2), PASS_FRAGMENT);
 	set_vip(&udp);
 	set_vip(&other);
 	set_vip(&udp);
 	take_vip(&tcp);
-	assert_int_equal(verdict_of(family, 9, 1), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 9, 1), HOLD_FRAGMENT);
 	take_vip(&udp);
 	assert_int_equal(verdict_of(family, 9, 1), PASS_FRAGMENT);
-	assert_int_equal(verdict_of(family, 9, 2), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 9, 2), HOLD_FRAGMENT);
 	take_vip(&other);
 	assert_int_equal(verdict_of(family, 9, 2), PASS_FRAGMENT);
 }
@@ -101,16 +101,16 @@ static void check_replies(uint8_t family)
 
 	set_reply(&tcp);
 	set_reply(&udp);
-	assert_int_equal(verdict_of(family, 1, 9), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 1, 9), HOLD_FRAGMENT);
 	assert_int_equal(verdict_of(family, 9, 1), PASS_FRAGMENT);
 	/* The same address is a VIP's, too. */
 	set_vip(&tcp);
-	assert_int_equal(verdict_of(family, 9, 1), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 9, 1), HOLD_FRAGMENT);
 	take_reply(&tcp);
-	assert_int_equal(verdict_of(family, 1, 9), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 1, 9), HOLD_FRAGMENT);
 	take_reply(&udp);
 	assert_int_equal(verdict_of(family, 1, 9), PASS_FRAGMENT);
-	assert_int_equal(verdict_of(family, 9, 1), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(family, 9, 1), HOLD_FRAGMENT);
 	take_vip(&tcp);
 	assert_int_equal(verdict_of(family, 9, 1), PASS_FRAGMENT);
 }
@@ -141,7 +141,7 @@ static void test_families(void **state)
 	assert_int_equal(verdict_of(ENDPOINT_IPV4, 9, 1), PASS_FRAGMENT);
 	key.family = ENDPOINT_IPV4;
 	set_vip(&key);
-	assert_int_equal(verdict_of(ENDPOINT_IPV4, 9, 1), DROP_FRAGMENT_NO_FIRST);
+	assert_int_equal(verdict_of(ENDPOINT_IPV4, 9, 1), HOLD_FRAGMENT);
 }
 
 static int set_up(void **state)

@@ -9,7 +9,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from packets import CLIENT_MAC, DR, NAT4, NAT6, OUR_MAC, VIPS, Tap, set_up, to_vip  # noqa: E402
+from packets import (CLIENT_MAC, DR, NAT4, NAT6, OUR_MAC, PROTOCOLS, VIPS, Tag, Tap,  # noqa: E402
+                     authentication, destination_options, hop_by_hop, routing, set_up,
+                     to_vip)
 from scapy.layers.inet import ICMP, IP, fragment  # noqa: E402
 from scapy.layers.inet6 import (ICMPv6EchoRequest, IPv6, IPv6ExtHdrFragment,  # noqa: E402
                                 fragment6)
@@ -21,6 +23,8 @@ runner = set_up()
 
 ETHER = Ether(src=CLIENT_MAC, dst=OUR_MAC)
 LIFE_S = 30
+# Metadata in front of frames that were held; the last one means nothing.
+AGAIN, FINAL, UNKNOWN = 0x72696e676c620a01, 0x72696e676c620a02, 0x72696e676c620a03
 # One VIP of each family and forward mode.
 SAMPLES = ("192.0.2.1", "192.0.2.3", "2001:db8::1", "2001:db8::3")
 idents = iter(range(1000, 60000))
@@ -54,9 +58,10 @@ def sent(what, frames, packet, backend, ident, size=1400):
     tap.ok(not wrong, what, *wrong)
 
 
-def ends(what, frame, verdict):
-    """@frame ends here, unchanged."""
-    tap.equal(runner.run(frame), (verdict.split("_")[0], verdict, frame), what)
+def ends(what, frame, verdict, mark=0):
+    """@frame ends here, unchanged. What is held is dropped, having been copied."""
+    action = verdict.split("_")[0].replace("HOLD", "DROP")
+    tap.equal(runner.run(frame, mark=mark), (action, verdict, frame), what)
 
 
 def rows_of_pieces():
@@ -107,19 +112,47 @@ def rows_of_orders():
 def rows_without_first():
     for address in SAMPLES:
         first, middle, last = datagram(address, "udp").pieces(next(idents))
-        ends(f"a later fragment to {address}", middle, "DROP_FRAGMENT_NO_FIRST")
-        ends(f"the last fragment to {address}", last, "DROP_FRAGMENT_NO_FIRST")
+        ends(f"a later fragment to {address}", middle, "HOLD_FRAGMENT")
+        ends(f"the last fragment to {address}", last, "HOLD_FRAGMENT")
         runner.run(first)
         tap.equal(runner.run(middle)[1], "TX_BACKEND", f"to {address}, after the first")
         tap.equal(remembered(), 1, "it is remembered until its last piece")
         runner.do("age", seconds=LIFE_S - 2)
         tap.equal(runner.run(middle)[1], "TX_BACKEND", f"to {address}, almost too late")
         runner.do("age", seconds=3)
-        ends(f"to {address}, too late", last, "DROP_FRAGMENT_NO_FIRST")
+        ends(f"to {address}, too late", last, "HOLD_FRAGMENT")
         runner.run(first)
         tap.equal([runner.run(one)[1] for one in (middle, last)], ["TX_BACKEND"] * 2,
                   f"to {address}, the first again")
         tap.equal(remembered(), 0, f"to {address}, complete")
+
+
+def rows_of_held():
+    for address in SAMPLES:
+        packet, ident = datagram(address, "udp"), next(idents)
+        first, middle, last = packet.pieces(ident)
+        for one in (middle, last):
+            ends(f"a later fragment to {address} comes again", one, "DROP_FRAGMENT_NO_FIRST",
+                 AGAIN)
+            ends(f"a later fragment to {address} comes for the last time", one,
+                 "DROP_FRAGMENT_NO_FIRST", FINAL)
+            ends(f"a later fragment to {address} with other metadata", one, "HOLD_FRAGMENT",
+                 UNKNOWN)
+        runner.run(first)
+        ends(f"to {address} for the last time, though the first is there", middle,
+             "DROP_FRAGMENT_NO_FIRST", FINAL)
+        out = backend_of(address).receives(packet).pieces(ident)
+        tap.equal(runner.run(middle, mark=AGAIN), ("TX", "TX_BACKEND", out[1]),
+                  f"to {address} again, after the first")
+        tap.equal(runner.run(last, mark=UNKNOWN), ("TX", "TX_BACKEND", out[2]),
+                  f"to {address} after the first, with other metadata")
+        whole = to_vip(address, "udp")
+        tap.equal(runner.run(whole.build(), mark=FINAL),
+                  ("TX", "TX_BACKEND", backend_of(address).receives(whole).build()),
+                  f"a whole packet to {address} with such metadata")
+    for address in ("192.0.2.99", "2001:db8::99"):
+        later = datagram(address, "udp").pieces(next(idents))[1]
+        ends(f"a later fragment to {address} is not held", later, "PASS_FRAGMENT")
 
 
 def rows_of_ttl():
@@ -166,11 +199,97 @@ def cut(packet, ident, offset, size):
     if packet.is_ipv6:
         ip = (IPv6(src=packet.source, dst=packet.destination) /
               IPv6ExtHdrFragment(id=ident, m=1, offset=offset // 8,
-                                 nh=6 if packet.protocol == "tcp" else 17))
+                                 nh=PROTOCOLS[packet.protocol]))
     else:
         ip = IP(src=packet.source, dst=packet.destination, id=ident, flags="MF",
-                frag=offset // 8, proto=packet.protocol)
+                frag=offset // 8, proto=PROTOCOLS[packet.protocol])
     return bytes(ETHER / ip / Raw(l4))
+
+
+def pieces6(packet, ident, outside, size=1400):
+    """Like packet.pieces(), but for IPv6 with extension headers: the first @outside of them
+    are in each fragment, the others in what is cut up."""
+    frame = packet.build()
+    header = packet.ip_at + 40 + sum(1 + len(body) for _, body in packet.extensions[:outside])
+    # Where the header before the fragment header says what follows.
+    next_at = packet.ip_at + 6 if not outside else \
+        header - 1 - len(packet.extensions[outside - 1][1])
+    payload, frames = frame[header:], []
+    for at in range(0, len(payload), size // 8 * 8):
+        piece = payload[at:at + size // 8 * 8]
+        more = at + len(piece) < len(payload)
+        part = bytearray(frame[:header])
+        part[packet.ip_at + 4:packet.ip_at + 6] = \
+            (header - packet.ip_at - 40 + 8 + len(piece)).to_bytes(2, "big")
+        part[next_at] = 44
+        frames.append(bytes(part) + bytes([frame[next_at], 0]) + (at + more).to_bytes(2, "big")
+                      + ident.to_bytes(4, "big") + piece)
+    return frames
+
+
+def rows_of_extension_headers():
+    chains = {
+        "hop-by-hop": ((hop_by_hop(),), 1),
+        "destination options inside": ((destination_options(16),), 0),
+        "both": ((hop_by_hop(24), destination_options()), 1),
+        "routing and options": ((hop_by_hop(), routing(), destination_options(264)), 2),
+    }
+    for address in ("2001:db8::1", "2001:db8::3"):
+        for what, (extensions, outside) in chains.items():
+            for order in ((0, 1, 2), (0, 2, 1)):
+                packet, ident = datagram(address, "udp", extensions=extensions), next(idents)
+                out = backend_of(address).receives(packet)
+                pieces, expected = pieces6(packet, ident, outside), pieces6(out, ident, outside)
+                tap.equal([runner.run(pieces[i]) for i in order],
+                          [("TX", "TX_BACKEND", expected[i]) for i in order],
+                          f"{what}, to {address}, the pieces {order}")
+        packet = datagram(address, "udp", extensions=(destination_options(64),))
+        for size in (8, 24, 56, 64):
+            ends(f"the first fragment to {address} ends in its headers, after {size} bytes",
+                 pieces6(packet, next(idents), 0, size)[0], "DROP_FRAGMENT_HEADER")
+        ends(f"the same to another address than {address}",
+             pieces6(packet.but(destination="2001:db8::99"), next(idents), 0, 24)[0],
+             "PASS_SHORT_PORTS")
+        later = pieces6(packet, next(idents), 0)[1]
+        ends(f"a later fragment to {address}, its next header an extension", later,
+             "HOLD_FRAGMENT")
+    # What is behind the headers is not ours: the kernel gets all of it.
+    packet = datagram("2001:db8::1", "udp", extensions=(destination_options(16),))
+    first, *rest = pieces6(packet, next(idents), 0)
+    at = packet.ip_at + 40 + 8  # the options' own next header
+    first = first[:at] + b"\x3a" + first[at + 1:]
+    ends("ICMPv6 behind destination options, first", first, "PASS_OTHER_PROTOCOL")
+    for one in rest:
+        ends("ICMPv6 behind destination options, later", one, "PASS_FRAGMENT")
+    # nat cannot keep an authentication header valid; dr need not.
+    for address, verdict in (("2001:db8::1", "DROP_NAT_AUTHENTICATED"),
+                             ("2001:db8::3", "TX_BACKEND")):
+        packet = datagram(address, "udp", extensions=(authentication(),))
+        tap.equal([runner.run(one)[1] for one in pieces6(packet, next(idents), 0)],
+                  [verdict] * 3, f"fragments with an authentication header to {address}")
+    runner.do("forget")
+
+
+def rows_of_tags():
+    for address in SAMPLES:
+        for tags in ((Tag(7),), (Tag(7, type=0x88a8), Tag(8))):
+            packet, ident = datagram(address, "udp", tags=tags), next(idents)
+            sent(f"{len(tags)} VLAN tags, to {address}", packet.pieces(ident), packet,
+                 backend_of(address), ident)
+
+
+def rows_of_sctp():
+    # Not where nat changes the port, which the checksum covers.
+    for number, address in enumerate(("192.0.2.2", "192.0.2.3", "2001:db8::2", "2001:db8::3")):
+        runner.do("vip", address=address, protocol="sctp", port=80, vip=50 + number,
+                  pool=backend_of(address).id)
+        packet, ident = datagram(address, "sctp"), next(idents)
+        sent(f"SCTP to {address}", packet.pieces(ident), packet, backend_of(address), ident)
+        ends(f"SCTP to {address}, over its header", cut(packet, next(idents), 8, 16),
+             "DROP_FRAGMENT_HEADER")
+        ends(f"8 bytes of SCTP first, to {address}", cut(packet, next(idents), 0, 8),
+             "DROP_FRAGMENT_HEADER")
+    tap.equal(remembered(), 0, "nothing is remembered of complete datagrams")
 
 
 def rows_of_keys():
@@ -194,7 +313,7 @@ def rows_of_keys():
     for other in (0x1004242, 0x42420000, 4242 + 65536):
         runner.run(packet.pieces(4242)[0])
         ends(f"IPv6 identification {other:#x} is not 4242", packet.pieces(other)[1],
-             "DROP_FRAGMENT_NO_FIRST")
+             "HOLD_FRAGMENT")
     runner.do("forget")
 
 
@@ -216,7 +335,7 @@ def rows_of_backends_gone():
 def atomic(packet):
     """RFC 6946: @packet with a fragment header in front of all of it."""
     whole = packet.layers()
-    header = IPv6ExtHdrFragment(id=9, m=0, offset=0, nh=6 if packet.protocol == "tcp" else 17)
+    header = IPv6ExtHdrFragment(id=9, m=0, offset=0, nh=PROTOCOLS[packet.protocol])
     l4 = Raw(packet.build()[packet.l4_at:])
     whole.remove_payload()
     return bytes(Ether(src=packet.mac_source, dst=packet.mac_destination) / whole / header / l4)
@@ -279,8 +398,12 @@ rows_of_each_vip()
 rows_of_shapes()
 rows_of_orders()
 rows_without_first()
+rows_of_held()
 rows_of_ttl()
 rows_of_headers()
+rows_of_extension_headers()
+rows_of_tags()
+rows_of_sctp()
 rows_of_keys()
 rows_of_backends_gone()
 rows_of_atomic_fragments()

@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Thousands of fragmented datagrams, interleaved: each fragment goes where a whole packet
- * of its flow goes, or is lost and counted; never anywhere else.
+ * of its flow goes, or is lost and counted; never anywhere else. Nobody reads what is to
+ * be held: test_held.c does.
  */
-#include "tests/packet/rig.h"
-#include "tests/unit/ring_reference.h"
+#include "tests/packet/fragments_setup.h"
 
-#include <netinet/in.h>
-
-#define POOL	     3
-#define BACKENDS     16
-#define PIECES	     4
-#define PIECE_LEN    16
-#define DATAGRAM_LEN (PIECES * PIECE_LEN - 5)
-#define INTERLEAVED  10000
-#define TOO_MANY     (2 * FRAGMENTS_MAX)
-
-static struct rig rig;
-static const struct endpoint vips[] = {
-	{.address[0] = 0x010200c0, .protocol = IPPROTO_UDP, .family = ENDPOINT_IPV4},
-	{.address[0] = 0xb80d0120, .protocol = IPPROTO_UDP, .family = ENDPOINT_IPV6},
-};
-
-/* @id is the same for many, but not with the same addresses. */
-struct datagram {
-	struct flow flow;
-	uint32_t id;
-	uint32_t backend;
-};
+#define INTERLEAVED 10000
+#define TOO_MANY    (2 * FRAGMENTS_MAX)
 
 struct outcome {
 	uint64_t sent;
@@ -35,46 +15,12 @@ struct outcome {
 	uint64_t no_first;
 };
 
-static void make_whole(struct frame *whole, const struct datagram *datagram)
-{
-	const struct frame_spec spec = {
-		.flow = datagram->flow,
-		.ttl = 64,
-		.payload_len = DATAGRAM_LEN - 8,
-	};
-
-	frame_build(whole, &spec);
-}
-
-static struct datagram *make_datagrams(size_t count, struct rng *rng)
-{
-	struct datagram *datagrams = calloc(count, sizeof(*datagrams));
-
-	rig_require(datagrams != NULL, "out of memory");
-	for (size_t i = 0; i < count; i++) {
-		const struct endpoint *vip = &vips[i & 1];
-		const uint64_t random[4] = {rng_next(rng), rng_next(rng), 0, rng_next(rng)};
-		struct frame whole, out;
-
-		datagrams[i].id = (uint32_t)i % 7;
-		datagrams[i].flow = frame_flow(vip->family, IPPROTO_UDP, random);
-		memcpy(datagrams[i].flow.destination, vip->address, sizeof(vip->address));
-		make_whole(&whole, &datagrams[i]);
-		rig_require(rig_run(&rig, rig.ingress, &whole, &out) == XDP_TX, "not balanced");
-		datagrams[i].backend = rig_backend_of(&out);
-	}
-	return datagrams;
-}
-
 static void send_piece(const struct datagram *datagram, size_t piece, struct outcome *outcome)
 {
-	size_t from = piece * PIECE_LEN;
-	struct frame whole, frame, out;
+	struct frame frame, out;
 	int action;
 
-	make_whole(&whole, datagram);
-	frame_fragment(&frame, &whole, datagram->id, from,
-		       from + PIECE_LEN > DATAGRAM_LEN ? DATAGRAM_LEN - from : PIECE_LEN);
+	make_piece(&frame, datagram, piece);
 	action = rig_run(&rig, rig.ingress, &frame, &out);
 	outcome->sent++;
 	if (action == XDP_TX) {
@@ -121,16 +67,9 @@ static void check_counters(const struct outcome *outcome, const uint64_t before[
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		sum += rig_verdict(&rig, v) - before[v];
 	assert_int_equal(sum, outcome->sent);
-	assert_int_equal(rig_verdict(&rig, TX_BACKEND) - before[TX_BACKEND],
-			 outcome->to_its_backend);
-	assert_int_equal(rig_verdict(&rig, DROP_FRAGMENT_NO_FIRST) - before[DROP_FRAGMENT_NO_FIRST],
+	assert_int_equal(counted(before, TX_BACKEND), outcome->to_its_backend);
+	assert_int_equal(counted(before, HOLD_FRAGMENT) + counted(before, DROP_FRAGMENT_NOT_HELD),
 			 outcome->no_first);
-}
-
-static void read_counters(uint64_t counters[VERDICT_COUNT])
-{
-	for (int v = 0; v < VERDICT_COUNT; v++)
-		counters[v] = rig_verdict(&rig, v);
 }
 
 static void test_interleaved(void **state)
@@ -167,32 +106,6 @@ static void test_more_than_remembered(void **state)
 	       TOO_MANY, outcome.no_first, outcome.sent);
 	assert_true(outcome.no_first >= (uint64_t)(TOO_MANY - FRAGMENTS_MAX) * (PIECES - 1));
 	free(datagrams);
-}
-
-static int set_up(void **state)
-{
-	const struct backend backend = {.forward = FORWARD_DR};
-	struct ring *ring = ring_numbered(&ring_hash_xxh64, test_seed(), 50, BACKENDS);
-	uint32_t ids[BACKENDS];
-
-	(void)state;
-	rig_open(&rig);
-	for (uint32_t id = 0; id < BACKENDS; id++) {
-		ids[id] = id;
-		rig_set_backend(&rig, id, &backend, rig.ingress);
-	}
-	rig_publish(&rig, POOL, ring, ids);
-	for (uint32_t i = 0; i < ARRAY_LEN(vips); i++)
-		rig_set_vip(&rig, &vips[i], i, POOL);
-	ring_free(ring);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	rig_close(&rig);
-	return 0;
 }
 
 int main(void)

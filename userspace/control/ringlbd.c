@@ -18,6 +18,7 @@
 #include "control/api.h"
 #include "control/control.h"
 #include "control/down.h"
+#include "control/fragments.h"
 #include "control/server.h"
 #include "control/watch.h"
 
@@ -62,6 +63,7 @@ struct options {
 struct daemon {
 	struct api api;
 	struct watch *watch;
+	struct fragments *fragments;
 	sd_event *loop;
 	sd_event_source *refresh;
 	struct server *server;
@@ -326,6 +328,8 @@ static int serve(struct daemon *daemon, const struct options *options)
 	err = add_sources(daemon);
 	if (err >= 0)
 		err = watch_open(&daemon->watch, daemon->loop, daemon->api.control, say);
+	if (err >= 0)
+		err = fragments_open(&daemon->fragments, daemon->loop, daemon->api.control);
 	if (err < 0) {
 		say("cannot set up the event loop: %s", strerror(-err));
 		return 1;
@@ -338,6 +342,7 @@ static int serve(struct daemon *daemon, const struct options *options)
 	    running->n_pools, running->n_vips, options->socket);
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(daemon->loop);
+	fragments_close(daemon->fragments);
 	watch_close(daemon->watch);
 	sd_event_source_unref(daemon->refresh);
 	return err < 0;

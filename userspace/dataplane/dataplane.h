@@ -284,6 +284,40 @@ struct dataplane_table {
 /** dataplane_tables() - those tables. Return: how many, at most @max. */
 size_t dataplane_tables(struct dataplane *dp, struct dataplane_table *tables, size_t max);
 
+/**
+ * Fragments that came before the first one of their datagram, which the program hands
+ * over as whole frames. Each is to be given back once, by dataplane_send_held() or
+ * dataplane_drop_held(), or it is missing in the verdicts.
+ *
+ * dataplane_held_fd() - readable while there are some. Return: a descriptor that is @dp's;
+ * -errno.
+ */
+int dataplane_held_fd(struct dataplane *dp);
+
+/**
+ * dataplane_take_held() - give those that are there to @take, until it returns false
+ *
+ * The one for which it returns false is taken, too. Also those that came while no process
+ * had @dp open. Return: 0 or -errno.
+ */
+int dataplane_take_held(struct dataplane *dp,
+			bool (*take)(void *context, const struct held_fragment *held),
+			void *context);
+
+/** dataplane_first_was_seen() - true if the program knows where @held has to go */
+bool dataplane_first_was_seen(struct dataplane *dp, const struct held_fragment *held);
+
+/**
+ * dataplane_send_held() - have the program handle it as if it came in again
+ *
+ * It is not held a second time: if its first was not seen, it is dropped and counted. Costs
+ * some 50 microseconds. Return: 0 or -errno.
+ */
+int dataplane_send_held(struct dataplane *dp, const struct held_fragment *held);
+
+/** dataplane_drop_held() - have it counted as DROP_FRAGMENT_NO_FIRST. Return: 0 or -errno. */
+int dataplane_drop_held(struct dataplane *dp, const struct held_fragment *held);
+
 /* Labels: the names behind ids, kept for the next start. */
 int dataplane_set_label(struct dataplane *dp, const struct label_key *key,
 			const struct label *label);

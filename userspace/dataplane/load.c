@@ -206,6 +206,7 @@ void dataplane_close(struct dataplane *dp)
 		return;
 	if (dp->backends)
 		munmap(dp->backends, BACKENDS_MAX * sizeof(struct backend));
+	ring_buffer__free(dp->held_ring);
 	xdp_program__close(dp->shared);
 	bpf_object__close(dp->shared_object);
 	ringlb_bpf__destroy(dp->skeleton);

@@ -35,6 +35,7 @@ struct seen {
  * @shared: the same program for libxdp, which loads it as it needs; NULL until
  *	the first attach
  * @backends: the whole map `backends`, mapped
+ * @held_ring: NULL until dataplane_held_fd(); @take_held is what its records go to
  */
 struct dataplane {
 	char pin_dir[256];
@@ -45,6 +46,9 @@ struct dataplane {
 	struct bpf_object *shared_object;
 	struct xdp_program *shared;
 	struct backend *backends;
+	struct ring_buffer *held_ring;
+	bool (*take_held)(void *context, const struct held_fragment *held);
+	void *take_held_context;
 	struct seen seen[SEEN_MAX]; /* by ifindex, modulo its size */
 	uint32_t rings_id;
 };
