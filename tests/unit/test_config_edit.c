@@ -83,6 +83,7 @@ static struct config_vip vip_of(const char *text, const char *pool)
 	/* What a caller leaves in bytes that carry nothing must not matter. */
 	memset(&vip, 0x5a, sizeof(vip));
 	assert_int_equal(text_parse_vip(text, &vip), 0);
+	vip.hash = CONFIG_HASH_FLOW;
 	snprintf(vip.pool, sizeof(vip.pool), "%s", pool);
 	if (vip.address.family == AF_INET)
 		memset(vip.address.bytes + 4, 0x5a, 12);

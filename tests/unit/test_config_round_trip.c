@@ -151,6 +151,14 @@ static void draw_config(struct config *config, unsigned int *seed)
 		draw_address(&vip->address, seed);
 		vip->protocol = rand_r(seed) % 2 ? IPPROTO_TCP : IPPROTO_UDP;
 		vip->port = (uint16_t)rand_r(seed);
+		if (rand_r(seed) % 3 == 0)
+			vip->port_last = (uint16_t)rand_r(seed);
+		vip->hash = (enum config_hash)(rand_r(seed) % 3);
+		if (rand_r(seed) % 3 == 0) {
+			vip->prefix_len = (uint8_t)(16 + rand_r(seed) % 3 * 8);
+			memset(vip->address.bytes + vip->prefix_len / 8, 0,
+			       sizeof(vip->address.bytes) - vip->prefix_len / 8);
+		}
 		strcpy(vip->pool, config->pools[(size_t)rand_r(seed) % config->n_pools].name);
 	}
 }

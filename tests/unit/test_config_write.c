@@ -122,10 +122,12 @@ static const char yaml[] = "seed: 0x0000000000000abc\n"
 			   "- address: 192.0.2.10\n"
 			   "  protocol: tcp\n"
 			   "  port: 80\n"
+			   "  hash: 5-tuple\n"
 			   "  pool: web\n"
 			   "- address: \"2001:db8::10\"\n"
 			   "  protocol: udp\n"
 			   "  port: 0\n"
+			   "  hash: 5-tuple\n"
 			   "  pool: \"null\"\n";
 
 /* A new directory with a model to write in it, and the working directory to return to. */

@@ -259,6 +259,25 @@ static void test_endpoint(void **state)
 		check_endpoint(&rows[i]);
 }
 
+static void test_hash(void **state)
+{
+	static const char *const texts[] = {"5-tuple", "source", "source-port-less"};
+	static const char *const refused[] = {"", "5", "5-tuples", "Source", "source-port", "?"};
+	enum config_hash hash;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		assert_int_equal(text_parse_hash(texts[i], &hash), 0);
+		assert_int_equal(hash, i);
+		assert_string_equal(text_hash(hash), texts[i]);
+	}
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		fill(&hash, sizeof(hash));
+		assert_int_equal(text_parse_hash(refused[i], &hash), -EINVAL);
+		assert_untouched(&hash, sizeof(hash));
+	}
+}
+
 static void check_vip(const struct row *row)
 {
 	char text[TEXT_ENDPOINT_LEN];
@@ -283,6 +302,45 @@ static void test_vip(void **state)
 		{"[2001:db8::1]:443/udp", "[2001:db8::1]:443/udp"},
 		{"[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535/tcp",
 		 "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535/tcp"},
+		{"192.0.2.1:any/tcp", "192.0.2.1:0/tcp"},
+		{"192.0.2.1:1000-2000/tcp", "192.0.2.1:1000-2000/tcp"},
+		{"192.0.2.0/24:80/tcp", "192.0.2.0/24:80/tcp"},
+		{"192.0.2.0/24:1-65535/udp", "192.0.2.0/24:1-65535/udp"},
+		{"10.0.0.0/8:any/udp", "10.0.0.0/8:0/udp"},
+		{"192.0.2.1/32:80/tcp", "192.0.2.1:80/tcp"},
+		{"[2001:db8::/64]:443/udp", "[2001:db8::/64]:443/udp"},
+		{"[2001::/16]:any/udp", "[2001::/16]:0/udp"},
+		{"[2001:db8::1/128]:443/udp", "[2001:db8::1]:443/udp"},
+		{"[ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127]:10000-65535/tcp",
+		 "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127]:10000-65535/tcp"},
+		/* What is written well and makes no sense is for the model's rules to explain. */
+		{"192.0.2.1/24:80/tcp", "192.0.2.1/24:80/tcp"},
+		{"192.0.2.1:2000-1000/tcp", "192.0.2.1:2000-1000/tcp"},
+		{"192.0.2.1:0-5/tcp", "192.0.2.1:0-5/tcp"},
+		{"192.0.2.0/7:80/tcp", NULL},
+		{"192.0.2.0/33:80/tcp", NULL},
+		{"192.0.2.0/0:80/tcp", NULL},
+		{"192.0.2.0/024:80/tcp", NULL},
+		{"192.0.2.0/+24:80/tcp", NULL},
+		{"192.0.2.0/:80/tcp", NULL},
+		{"192.0.2.0/24/24:80/tcp", NULL},
+		{"[2001:db8::/15]:80/tcp", NULL},
+		{"[2001:db8::/129]:80/tcp", NULL},
+		{"[2001:db8::]/64:80/tcp", NULL},
+		{"2001:db8::/64:80/tcp", NULL},
+		{"[192.0.2.0/24]:80/tcp", NULL},
+		{"192.0.2.1:any-5/tcp", NULL},
+		{"192.0.2.1:5-any/tcp", NULL},
+		{"192.0.2.1:0-0/tcp", NULL},
+		{"192.0.2.1:5-0/tcp", NULL},
+		{"192.0.2.1:5-/tcp", NULL},
+		{"192.0.2.1:-5/tcp", NULL},
+		{"192.0.2.1:1-65536/tcp", NULL},
+		{"192.0.2.1:1 - 5/tcp", NULL},
+		{"192.0.2.1:1-2-3/tcp", NULL},
+		{"192.0.2.1:all/tcp", NULL},
+		{"192.0.2.1:anyany/tcp", NULL},
+		{"192.0.2.1:any                    /tcp", NULL},
 		{"192.0.2.1:80", NULL},
 		{"192.0.2.1/tcp", NULL},
 		{"2001:db8::1/tcp", NULL},
@@ -409,17 +467,12 @@ static void test_duration(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_address),
-		cmocka_unit_test(test_address_bytes),
-		cmocka_unit_test(test_port),
-		cmocka_unit_test(test_weight),
-		cmocka_unit_test(test_weight_round_trip),
-		cmocka_unit_test(test_protocol),
-		cmocka_unit_test(test_endpoint),
-		cmocka_unit_test(test_vip),
-		cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_duration),
-		cmocka_unit_test(test_name),
+		cmocka_unit_test(test_address),	 cmocka_unit_test(test_address_bytes),
+		cmocka_unit_test(test_hash),	 cmocka_unit_test(test_port),
+		cmocka_unit_test(test_weight),	 cmocka_unit_test(test_weight_round_trip),
+		cmocka_unit_test(test_protocol), cmocka_unit_test(test_endpoint),
+		cmocka_unit_test(test_vip),	 cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_duration), cmocka_unit_test(test_name),
 		cmocka_unit_test(test_words),
 	};
 

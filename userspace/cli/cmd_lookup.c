@@ -27,7 +27,8 @@ static int print_lookup(const struct cli_options *options, const json_t *result)
 	printf("%-9s  %s\n", "vip", answer_text(result, "vip"));
 	printf("%-9s  %s (%s)\n", "pool", answer_text(result, "pool"),
 	       answer_text(result, "forward"));
-	printf("%-9s  %s\n", "hash", answer_text(result, "hash"));
+	printf("%-9s  %s (%s)\n", "hash", answer_text(result, "hash"),
+	       answer_text(result, "hashed"));
 	printf("%-9s  %s (slot %" JSON_INTEGER_FORMAT ")\n", "position",
 	       answer_text(result, "position"), answer_integer(result, "slot"));
 	if (json_object_get(result, "quic"))
@@ -41,7 +42,7 @@ static int print_lookup(const struct cli_options *options, const json_t *result)
 	return CLI_DONE;
 }
 
-static const char *text_hash(uint64_t hash, char out[HASH_LEN])
+static const char *text_hex(uint64_t hash, char out[HASH_LEN])
 {
 	snprintf(out, HASH_LEN, "0x%016" PRIx64, hash);
 	return out;
@@ -54,12 +55,12 @@ static json_t *result_json(const struct lookup_result *result)
 	char vip[TEXT_ENDPOINT_LEN], address[TEXT_ENDPOINT_LEN];
 	char hash[HASH_LEN], position[HASH_LEN];
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "vip",
-			 text_vip(result->vip, vip), "pool", result->pool->name, "forward",
-			 text_forward(result->pool->forward), "hash", text_hash(result->hash, hash),
-			 "slot", result->slot, "position", text_hash(result->position, position),
-			 "backend", backend->name, "address",
-			 text_endpoint(&backend->address, backend->port, address));
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "vip", text_vip(result->vip, vip),
+		"pool", result->pool->name, "forward", text_forward(result->pool->forward),
+		"hashed", text_hash(result->vip->hash), "hash", text_hex(result->hash, hash),
+		"slot", result->slot, "position", text_hex(result->position, position), "backend",
+		backend->name, "address", text_endpoint(&backend->address, backend->port, address));
 }
 
 static int fail(const struct lookup_query *query, int err)

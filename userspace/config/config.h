@@ -20,15 +20,18 @@
 #define CONFIG_POOLS_MAX      512
 #define CONFIG_VIPS_MAX	      4096
 #define CONFIG_BACKENDS_MAX   65535 /* over all pools */
-#define CONFIG_WEIGHT_ONE     1000
-#define CONFIG_WEIGHT_MAX     (1000 * CONFIG_WEIGHT_ONE)
-#define CONFIG_POSITIONS_MAX  (1U << 21) /* of one pool */
-#define CONFIG_QUIC_CONFIGS   7
-#define CONFIG_QUIC_ID_MAX    15
-#define CONFIG_QUIC_CID_MAX   20	  /* of a whole connection id, in QUIC versions 1 and 2 */
-#define CONFIG_QUIC_IDS_MAX   65535	  /* over all pools */
-#define CONFIG_CHECK_TEXT_MAX 255	  /* bytes of each text in a health check */
-#define CONFIG_FILE_MAX	      (64U << 20) /* bytes of a YAML file */
+/* Shorter prefixes would be all of the Internet or a slip of the pen. */
+#define CONFIG_PREFIX_MIN_IPV4 8
+#define CONFIG_PREFIX_MIN_IPV6 16
+#define CONFIG_WEIGHT_ONE      1000
+#define CONFIG_WEIGHT_MAX      (1000 * CONFIG_WEIGHT_ONE)
+#define CONFIG_POSITIONS_MAX   (1U << 21) /* of one pool */
+#define CONFIG_QUIC_CONFIGS    7
+#define CONFIG_QUIC_ID_MAX     15
+#define CONFIG_QUIC_CID_MAX    20	   /* of a whole connection id, in QUIC versions 1 and 2 */
+#define CONFIG_QUIC_IDS_MAX    65535	   /* over all pools */
+#define CONFIG_CHECK_TEXT_MAX  255	   /* bytes of each text in a health check */
+#define CONFIG_FILE_MAX	       (64U << 20) /* bytes of a YAML file */
 
 enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
 /* How a pool's backends get their arcs; docs/ring.md. */
@@ -135,11 +138,32 @@ struct config_pool {
 	size_t n_backends;
 };
 
-/* protocol is IPPROTO_TCP or IPPROTO_UDP; port is in host byte order, 0 is any. */
+/* What of a flow is hashed: a flow always finds the same backend by it. */
+enum config_hash {
+	CONFIG_HASH_FLOW,	      /* all five of the 5-tuple */
+	CONFIG_HASH_SOURCE,	      /* the source address and nothing else */
+	CONFIG_HASH_SOURCE_PORT_LESS, /* all but the source port */
+};
+
+/**
+ * struct config_vip - what clients connect to
+ * @address: of a prefix, the bits behind it are zero
+ * @prefix_len: bits of a prefix, CONFIG_PREFIX_MIN_* to one less than the address has;
+ *	0: the one address
+ * @protocol: IPPROTO_TCP or IPPROTO_UDP
+ * @port: host byte order; 0: any
+ * @port_last: last port of a range, above @port; 0: no range
+ *
+ * A packet's VIP is, of those with its protocol and port whose prefix has its
+ * destination, one of the longest prefix, and of these the one with the fewest ports.
+ */
 struct config_vip {
 	struct config_address address;
+	uint8_t prefix_len;
 	uint8_t protocol;
 	uint16_t port;
+	uint16_t port_last;
+	enum config_hash hash;
 	char pool[CONFIG_NAME_MAX + 1];
 };
 
@@ -225,7 +249,7 @@ struct config_pool *config_find_pool(const struct config *config, const char *na
 /** config_find_backend() - the pool's backend called @name, or NULL */
 struct config_backend *config_find_backend(const struct config_pool *pool, const char *name);
 
-/** config_find_vip() - the VIP with this address, protocol and port, or NULL */
+/** config_find_vip() - the VIP with this address, prefix, protocol and ports, or NULL */
 struct config_vip *config_find_vip(const struct config *config, const struct config_vip *vip);
 
 /**

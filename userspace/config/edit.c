@@ -45,8 +45,11 @@ static struct config_vip vip_clean(const struct config_vip *vip)
 {
 	struct config_vip clean = {
 		.address = address_clean(&vip->address),
+		.prefix_len = vip->prefix_len,
 		.protocol = vip->protocol,
 		.port = vip->port,
+		.port_last = vip->port_last,
+		.hash = vip->hash,
 	};
 
 	memcpy(clean.pool, vip->pool, strnlen(vip->pool, sizeof(clean.pool)));

@@ -16,6 +16,7 @@
 /* The rules that the reader and the validator both have to state. */
 _Static_assert(CONFIG_NAME_MAX == 63, "CONFIG_MUST_NAME");
 _Static_assert(IFNAMSIZ == 16, "CONFIG_MUST_INTERFACE");
+_Static_assert(CONFIG_PREFIX_MIN_IPV4 == 8 && CONFIG_PREFIX_MIN_IPV6 == 16, "CONFIG_MUST_PREFIX");
 _Static_assert(CONFIG_POSITIONS_MAX == 2097152, "CONFIG_MUST_VNODES");
 _Static_assert(CONFIG_WEIGHT_MAX == 1000 * CONFIG_WEIGHT_ONE, "CONFIG_MUST_WEIGHT");
 #define CONFIG_MUST_NAME                                                                           \
@@ -25,9 +26,13 @@ _Static_assert(CONFIG_WEIGHT_MAX == 1000 * CONFIG_WEIGHT_ONE, "CONFIG_MUST_WEIGH
 #define CONFIG_MUST_FORWARD   "must be nat or dr"
 #define CONFIG_MUST_PANIC     "must be all or none"
 #define CONFIG_MUST_PROTOCOL  "must be tcp or udp"
-#define CONFIG_MUST_ADDRESS   "must be an IPv4 or IPv6 address"
-#define CONFIG_MUST_VNODES    "must be 1 to 2097152"
-#define CONFIG_MUST_WEIGHT    "must be 0 to 1000"
+#define CONFIG_MUST_PREFIX                                                                         \
+	"must be an IPv4 or IPv6 address, or a prefix: IPv4 /8 to /32, IPv6 /16 to /128"
+#define CONFIG_MUST_PORTS   "must be 0 to 65535, any, or a range such as 1000-2000"
+#define CONFIG_MUST_HASH    "must be 5-tuple, source or source-port-less"
+#define CONFIG_MUST_ADDRESS "must be an IPv4 or IPv6 address"
+#define CONFIG_MUST_VNODES  "must be 1 to 2097152"
+#define CONFIG_MUST_WEIGHT  "must be 0 to 1000"
 
 enum config_section {
 	CONFIG_ROOT,

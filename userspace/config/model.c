@@ -101,8 +101,12 @@ int config_vip_compare(const void *a, const void *b)
 	int order = config_address_compare(&x->address, &y->address);
 
 	if (!order)
+		order = x->prefix_len - y->prefix_len;
+	if (!order)
 		order = x->protocol - y->protocol;
-	return order ? order : x->port - y->port;
+	if (!order)
+		order = x->port - y->port;
+	return order ? order : x->port_last - y->port_last;
 }
 
 /* Two arrays of one kind of item; each has its items once. */
@@ -215,7 +219,7 @@ static bool vip_equal(const void *a, const void *b)
 {
 	const struct config_vip *x = a, *y = b;
 
-	return !strcmp(x->pool, y->pool);
+	return !strcmp(x->pool, y->pool) && x->hash == y->hash;
 }
 
 bool config_equal(const struct config *a, const struct config *b)

@@ -4,19 +4,20 @@
  *
  * A reply of a nat backend gets its VIP back as its source by a look-up of
  * (protocol, backend address, backend port) alone, first with its port and then
- * with port 0, which stands for any. No state of a connection is kept, so each
- * such key may lead to one VIP only.
+ * with port 0, which stands for any that a VIP at that address has. No state of a
+ * connection is kept, so each such key may lead to one VIP only.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "config/match.h"
 #include "config/model.h"
 #include "config/text.h"
 #include "config/validate.h"
 
-/* One pair of a VIP and a backend of its pool, and the port that replies come from. */
+/* One pair of a VIP and a backend of its pool, and the port that replies come from; 0: many. */
 struct reply {
 	const struct config_backend *backend;
 	size_t vip;
@@ -62,20 +63,27 @@ static int check_vip(const struct config_validation *check, struct config_place 
 	const char *pool = check->vip_pools[place.index]->name;
 	bool is_ipv4 = vip->address.family == AF_INET;
 	const struct config_backend *other = is_ipv4 ? traits->ipv6 : traits->ipv4;
-	char text[TEXT_ADDRESS_LEN];
+	char text[TEXT_PREFIX_LEN], ports[TEXT_PORTS_LEN];
 
+	place.field = "address";
+	if (vip->prefix_len)
+		return config_refuse(check, &place,
+				     "%s is a prefix, which nat pool '%s' cannot serve: a reply "
+				     "tells its backend, not which address the client asked for",
+				     text_prefix(&vip->address, vip->prefix_len, text), pool);
 	if (other) {
-		place.field = "address";
 		return config_refuse(check, &place,
 				     "%s is %s, but backend '%s' of nat pool '%s' is %s",
 				     text_address(&vip->address, text), is_ipv4 ? "IPv4" : "IPv6",
 				     other->name, pool, is_ipv4 ? "IPv6" : "IPv4");
 	}
-	if (!vip->port && traits->with_port) {
+	if (!config_vip_is_exact(vip) && traits->with_port) {
 		place.field = "port";
 		return config_refuse(check, &place,
-				     "0 (any) does not go with port %d of backend '%s' in nat pool "
+				     "%s does not go with port %d of backend '%s' in nat pool "
 				     "'%s': replies could not get back the client's port",
+				     vip->port ? text_ports(vip->port, vip->port_last, ports)
+					       : "0 (any)",
 				     traits->with_port->port, traits->with_port->name, pool);
 	}
 	return 0;
@@ -111,37 +119,68 @@ static int check_vips(const struct config_validation *check, size_t *n_replies)
 	return err;
 }
 
-static int vip_compare_address(const void *a, const void *b)
+/* VIPs in an order where each comes behind those whose prefix has its address. */
+struct nesting {
+	const struct config_vip **sorted;
+	size_t *parents; /* index of the next shorter prefix, or of the VIP itself */
+	size_t n;
+};
+
+static int vip_compare_prefix(const void *a, const void *b)
 {
 	const struct config_vip *const *x = a, *const *y = b;
 	int order = config_address_compare(&(*x)->address, &(*y)->address);
 
-	/* The first in the file is the first of its equals. */
-	return order ? order : (*x < *y ? -1 : *x > *y);
+	if (!order)
+		order = (int)config_vip_bits(*x) - (int)config_vip_bits(*y);
+	/* The first in the file is the last of its equals, which is found first. */
+	return order ? order : (*x < *y ? 1 : *x > *y ? -1 : 0);
 }
 
-static const struct config_vip *find_address(const struct config_vip *const *sorted, size_t n,
+static void nesting_fill(struct nesting *nesting, const struct config *config)
+{
+	for (size_t i = 0; i < config->n_vips; i++)
+		nesting->sorted[i] = &config->vips[i];
+	nesting->n = config->n_vips;
+	qsort(nesting->sorted, nesting->n, sizeof(*nesting->sorted), vip_compare_prefix);
+	for (size_t i = 0; i < nesting->n; i++) {
+		size_t parent = i ? i - 1 : 0;
+
+		while (parent != nesting->parents[parent] &&
+		       !config_vip_has_address(nesting->sorted[parent],
+					       &nesting->sorted[i]->address))
+			parent = nesting->parents[parent];
+		if (!config_vip_has_address(nesting->sorted[parent], &nesting->sorted[i]->address))
+			parent = i;
+		nesting->parents[i] = parent;
+	}
+}
+
+/* The VIP with @address, of the longest prefix; or NULL. */
+static const struct config_vip *nesting_find(const struct nesting *nesting,
 					     const struct config_address *address)
 {
-	size_t low = 0;
+	size_t low = 0, high = nesting->n, at;
 
-	while (n > low) {
-		size_t middle = low + (n - low) / 2;
-		int order = config_address_compare(&sorted[middle]->address, address);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (!order &&
-		    (!middle || config_address_compare(&sorted[middle - 1]->address, address)))
-			return sorted[middle];
-		if (order < 0)
+		if (config_address_compare(&nesting->sorted[middle]->address, address) <= 0)
 			low = middle + 1;
 		else
-			n = middle;
+			high = middle;
 	}
-	return NULL;
+	if (!low)
+		return NULL;
+	for (at = low - 1; !config_vip_has_address(nesting->sorted[at], address);
+	     at = nesting->parents[at])
+		if (at == nesting->parents[at])
+			return NULL;
+	return nesting->sorted[at];
 }
 
 static int check_pool_addresses(const struct config_validation *check, size_t pool_index,
-				const struct config_vip *const *sorted)
+				const struct nesting *nesting)
 {
 	const struct config_pool *pool = &check->config->pools[pool_index];
 	struct config_place place = {CONFIG_BACKEND, pool_index, 0, "address"};
@@ -151,8 +190,7 @@ static int check_pool_addresses(const struct config_validation *check, size_t po
 		return 0;
 	for (; place.index < pool->n_backends; place.index++) {
 		const struct config_backend *backend = &pool->backends[place.index];
-		const struct config_vip *vip =
-			find_address(sorted, check->config->n_vips, &backend->address);
+		const struct config_vip *vip = nesting_find(nesting, &backend->address);
 
 		if (vip)
 			return config_refuse(check, &place,
@@ -168,17 +206,18 @@ static int check_pool_addresses(const struct config_validation *check, size_t po
 static int check_addresses(const struct config_validation *check)
 {
 	const struct config *config = check->config;
-	const struct config_vip **sorted = calloc(config->n_vips, sizeof(*sorted));
-	int err = 0;
+	struct nesting nesting = {
+		.sorted = calloc(config->n_vips, sizeof(*nesting.sorted)),
+		.parents = calloc(config->n_vips, sizeof(*nesting.parents)),
+	};
+	int err = nesting.sorted && nesting.parents ? 0 : -ENOMEM;
 
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < config->n_vips; i++)
-		sorted[i] = &config->vips[i];
-	qsort(sorted, config->n_vips, sizeof(*sorted), vip_compare_address);
+	if (!err)
+		nesting_fill(&nesting, config);
 	for (size_t i = 0; !err && i < config->n_pools; i++)
-		err = check_pool_addresses(check, i, sorted);
-	free(sorted);
+		err = check_pool_addresses(check, i, &nesting);
+	free(nesting.sorted);
+	free(nesting.parents);
 	return err;
 }
 
@@ -212,26 +251,34 @@ static void replies_fill(const struct config_validation *check, struct reply *re
 
 		for (size_t j = 0; pool->forward == CONFIG_NAT && j < pool->n_backends; j++) {
 			const struct config_backend *backend = &pool->backends[j];
-			uint16_t port = backend->port ? backend->port : check->config->vips[i].port;
+			const struct config_vip *vip = &check->config->vips[i];
+			uint16_t port = config_vip_is_exact(vip) ? vip->port : 0;
 
-			replies[n++] = (struct reply){backend, i, port};
+			replies[n++] =
+				(struct reply){backend, i, backend->port ? backend->port : port};
 		}
 	}
 }
 
 /*
- * Would a reply that fits both keys get the same source from both? A key with
- * port 0 also fits what a key of one port is for, and then leaves the port alone.
+ * Would a reply that fits both get the same source from both? @a is first in order.
+ * One with port 0 also fits what one of a port is for, if its VIP has that port, and
+ * then leaves the port alone.
  */
 static bool replies_agree(const struct reply *a, const struct reply *b, const struct config *config)
 {
 	const struct config_vip *x = &config->vips[a->vip], *y = &config->vips[b->vip];
+	bool same_address = !config_address_compare(&x->address, &y->address);
 
 	if (a->vip == b->vip)
 		return true;
-	if (a->port || !b->port)
+	if (a->port)
 		return false;
-	return b->port == y->port && !config_address_compare(&x->address, &y->address);
+	if (!b->port)
+		return same_address;
+	if (b->port < config_vip_first(x) || b->port > config_vip_last(x))
+		return true;
+	return same_address && b->port == y->port;
 }
 
 /* Of two pairs of conflicting replies, the one to report is that whose later VIP comes first. */
@@ -245,7 +292,10 @@ static void conflict_add(struct conflict *conflict, const struct reply *a, const
 		*conflict = (struct conflict){a, b};
 }
 
-/* One pass over sorted replies: equal keys are neighbours, and port 0 leads its host's. */
+/*
+ * One pass over sorted replies: equal keys are neighbours, and those with port 0 lead
+ * their host's. There are few of these, if they agree: they are ranges of one address.
+ */
 static struct conflict replies_judge(const struct reply *replies, size_t n,
 				     const struct config *config)
 {
@@ -259,8 +309,9 @@ static struct conflict replies_judge(const struct reply *replies, size_t n,
 		}
 		if (reply->port == reply[-1].port && !replies_agree(&reply[-1], reply, config))
 			conflict_add(&conflict, &reply[-1], reply);
-		if (!host->port && reply->port && !replies_agree(host, reply, config))
-			conflict_add(&conflict, host, reply);
+		for (size_t i = 0; reply->port && i < CONFIG_RANGES_MAX && !host[i].port; i++)
+			if (!replies_agree(&host[i], reply, config))
+				conflict_add(&conflict, &host[i], reply);
 	}
 	return conflict;
 }

@@ -11,6 +11,7 @@
 #include "config/quic.h"
 #include "config/text.h"
 #include "config/validate.h"
+#include "config/vip.h"
 
 #define MUST_DRAIN	    "must be keep, remove or no"
 #define MUST_DRAIN_UNTIL    "must be UNIX time in seconds"
@@ -145,11 +146,6 @@ static const char *hint_weight(const char *text)
 	return strchr(text, '.') ? "at most three decimals" : NULL;
 }
 
-static int parse_protocol(const char *text, void *out)
-{
-	return text_parse_protocol(text, out);
-}
-
 /* The place in its table of a field that is no single value, from which it is read. */
 enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_VIPS };
 enum { POOL_CHECK = 7, POOL_BACKENDS };
@@ -238,29 +234,6 @@ static const struct config_field backend_fields[] = {
 	 .must = CONFIG_MUST_QUIC,
 	 .hint = config_quic_hint,
 	 AT(config_backend, quic_ids)},
-};
-
-static const struct config_field vip_fields[] = {
-	{.name = "address",
-	 .required = true,
-	 .parse = parse_address,
-	 .must = CONFIG_MUST_ADDRESS,
-	 AT(config_vip, address)},
-	{.name = "protocol",
-	 .required = true,
-	 .parse = parse_protocol,
-	 .must = CONFIG_MUST_PROTOCOL,
-	 AT(config_vip, protocol)},
-	{.name = "port",
-	 .required = true,
-	 .parse = parse_port,
-	 .must = MUST_PORT,
-	 AT(config_vip, port)},
-	{.name = "pool",
-	 .required = true,
-	 .parse = parse_name,
-	 .must = CONFIG_MUST_NAME,
-	 AT(config_vip, pool)},
 };
 
 static int list_check(const struct reader *reader, const yaml_node_t *list, const char *name,
@@ -356,7 +329,6 @@ static int read_pools(struct reader *reader, struct config *config, const yaml_n
 
 static int read_vips(struct reader *reader, struct config *config, const yaml_node_t *list)
 {
-	struct config_place place = {.section = CONFIG_VIP};
 	size_t n = config_node_length(list);
 	int err = list_check(reader, list, "vips", CONFIG_VIPS_MAX);
 
@@ -366,11 +338,9 @@ static int read_vips(struct reader *reader, struct config *config, const yaml_no
 	if (!config->vips)
 		return -ENOMEM;
 	config->n_vips = n;
-	for (; !err && place.index < n; place.index++)
-		err = config_fields_read(reader->document,
-					 config_node_item(reader->document, list, place.index),
-					 &place, vip_fields, COUNT(vip_fields),
-					 &config->vips[place.index], NULL, reader->error);
+	for (size_t i = 0; !err && i < n; i++)
+		err = config_vip_read(reader->document, config_node_item(reader->document, list, i),
+				      i, &config->vips[i], reader->error);
 	return err;
 }
 

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,17 +91,6 @@ int text_parse_weight(const char *text, uint32_t *weight_milli)
 	return 0;
 }
 
-int text_parse_protocol(const char *text, uint8_t *protocol)
-{
-	if (!strcmp(text, "tcp"))
-		*protocol = IPPROTO_TCP;
-	else if (!strcmp(text, "udp"))
-		*protocol = IPPROTO_UDP;
-	else
-		return -EINVAL;
-	return 0;
-}
-
 int text_parse_seed(const char *text, uint64_t *seed)
 {
 	const char *end;
@@ -132,22 +120,19 @@ int text_parse_seed(const char *text, uint64_t *seed)
 }
 
 /*
- * Split the first @len bytes of @text at the port. @has_port tells "10.0.0.1"
- * from "10.0.0.1:0". An IPv6 address has to stand in brackets to have a port,
- * as its own colons would hide the one in front of it.
+ * An IPv6 address has to stand in brackets to have a port, as its own colons would
+ * hide the one in front of it.
  */
-static int parse_endpoint(const char *text, size_t len, struct config_address *address,
-			  uint16_t *port, bool *has_port)
+int text_parse_endpoint(const char *text, struct config_address *address, uint16_t *port)
 {
 	char copy[TEXT_ENDPOINT_LEN];
 	struct config_address parsed;
 	char *host = copy, *end, *colon;
 	uint16_t number = 0;
 
-	if (len >= sizeof(copy))
+	if (strlen(text) >= sizeof(copy))
 		return -EINVAL;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
+	memcpy(copy, text, strlen(text) + 1);
 
 	colon = strchr(copy, ':');
 	if (copy[0] == '[') {
@@ -170,33 +155,6 @@ static int parse_endpoint(const char *text, size_t len, struct config_address *a
 		return -EINVAL;
 	*address = parsed;
 	*port = number;
-	*has_port = colon;
-	return 0;
-}
-
-int text_parse_endpoint(const char *text, struct config_address *address, uint16_t *port)
-{
-	bool has_port;
-
-	return parse_endpoint(text, strlen(text), address, port, &has_port);
-}
-
-int text_parse_vip(const char *text, struct config_vip *vip)
-{
-	const char *slash = strchr(text, '/');
-	struct config_address address;
-	uint16_t port;
-	uint8_t protocol;
-	bool has_port;
-
-	if (!slash || text_parse_protocol(slash + 1, &protocol))
-		return -EINVAL;
-	/* A VIP on every port has to be asked for with ":0", never by leaving something out. */
-	if (parse_endpoint(text, (size_t)(slash - text), &address, &port, &has_port) || !has_port)
-		return -EINVAL;
-	vip->address = address;
-	vip->protocol = protocol;
-	vip->port = port;
 	return 0;
 }
 
@@ -258,17 +216,6 @@ const char *text_endpoint(const struct config_address *address, uint16_t port,
 	return out;
 }
 
-const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN])
-{
-	bool brackets = vip->address.family == AF_INET6;
-	char host[TEXT_ADDRESS_LEN];
-
-	snprintf(out, TEXT_ENDPOINT_LEN, "%s%s%s:%" PRIu16 "/%s", brackets ? "[" : "",
-		 text_address(&vip->address, host), brackets ? "]" : "", vip->port,
-		 text_protocol(vip->protocol));
-	return out;
-}
-
 const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN])
 {
 	uint32_t milli = weight_milli % CONFIG_WEIGHT_ONE;
@@ -291,18 +238,6 @@ const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN])
 		unit++;
 	snprintf(out, TEXT_DURATION_LEN, "%" PRIu32 "%s", duration_ms / unit->ms, unit->name);
 	return out;
-}
-
-const char *text_protocol(uint8_t protocol)
-{
-	switch (protocol) {
-	case IPPROTO_TCP:
-		return "tcp";
-	case IPPROTO_UDP:
-		return "udp";
-	default:
-		return "?";
-	}
 }
 
 const char *text_forward(enum config_forward forward)

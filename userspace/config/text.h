@@ -11,7 +11,9 @@
 #include "config/config.h"
 
 #define TEXT_ADDRESS_LEN  46 /* as INET6_ADDRSTRLEN */
-#define TEXT_ENDPOINT_LEN 64
+#define TEXT_PREFIX_LEN	  (TEXT_ADDRESS_LEN + 4)
+#define TEXT_PORTS_LEN	  12
+#define TEXT_ENDPOINT_LEN 80 /* of a VIP too */
 #define TEXT_WEIGHT_LEN	  12
 #define TEXT_DURATION_LEN 16
 
@@ -30,8 +32,21 @@ int text_parse_protocol(const char *text, uint8_t *protocol);
 /* "192.0.2.1:80", "[2001:db8::1]:80", or an address alone, then *port is 0. */
 int text_parse_endpoint(const char *text, struct config_address *address, uint16_t *port);
 
-/* "192.0.2.1:80/tcp", "[2001:db8::1]:80/udp"; port 0 is any. vip->pool is not touched. */
+/*
+ * What makes a VIP the one it is: "192.0.2.1:80/tcp", "[2001:db8::1]:1000-2000/udp",
+ * "192.0.2.0/24:any/tcp", "[2001:db8::/64]:443/tcp". Its pool and hash are not touched.
+ * That a range ascends and a prefix ends in zeros is for config/validate.h.
+ */
 int text_parse_vip(const char *text, struct config_vip *vip);
+
+/* "192.0.2.1", "192.0.2.0/24", "2001:db8::/64". All bits of an address: *prefix_len is 0. */
+int text_parse_prefix(const char *text, struct config_address *address, uint8_t *prefix_len);
+
+/* "80", "1000-2000", "any" or "0"; in the terms of struct config_vip. */
+int text_parse_ports(const char *text, uint16_t *port, uint16_t *port_last);
+
+/* "5-tuple", "source" or "source-port-less". */
+int text_parse_hash(const char *text, enum config_hash *hash);
 
 /* 64 bits, decimal or 0x hexadecimal. */
 int text_parse_seed(const char *text, uint64_t *seed);
@@ -50,6 +65,10 @@ const char *text_address(const struct config_address *address, char out[TEXT_ADD
 const char *text_endpoint(const struct config_address *address, uint16_t port,
 			  char out[TEXT_ENDPOINT_LEN]);
 const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN]);
+const char *text_prefix(const struct config_address *address, uint8_t prefix_len,
+			char out[TEXT_PREFIX_LEN]);
+const char *text_ports(uint16_t port, uint16_t port_last, char out[TEXT_PORTS_LEN]);
+const char *text_hash(enum config_hash hash);
 const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN]);
 const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN]);
 const char *text_protocol(uint8_t protocol);

@@ -4,12 +4,14 @@
  * 65,535 backends, too many to compare each with each.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/model.h"
 #include "config/text.h"
 #include "config/validate.h"
+#include "config/match.h"
 
 struct entry {
 	const void *item;
@@ -127,6 +129,48 @@ static int check_pools(const struct config_validation *check)
 	return err;
 }
 
+static int refuse_overlap(const struct config_validation *check,
+			  const struct config_vip_fault *fault)
+{
+	const struct config_vip *vips = check->config->vips;
+	const struct config_place first = {.section = CONFIG_VIP,
+					   .index = (size_t)(fault->other - vips)};
+	struct config_place place = {
+		.section = CONFIG_VIP, .index = (size_t)(fault->vip - vips), .field = "port"};
+	char ports[TEXT_PORTS_LEN], other[TEXT_ENDPOINT_LEN];
+	char line[32] = "";
+
+	if (check->text)
+		snprintf(line, sizeof(line), " (line %zu)",
+			 check->text->mark(check->text->context, &first).line);
+	return config_refuse(check, &place,
+			     "%s overlaps VIP %s%s in part; let one lie within the other, or apart",
+			     text_ports(fault->vip->port, fault->vip->port_last, ports),
+			     text_vip(fault->other, other), line);
+}
+
+/* VIPs of one prefix may lie within each other, where the narrowest wins, but not across. */
+static int check_overlaps(const struct config_validation *check)
+{
+	struct config_place place = {.section = CONFIG_VIP};
+	struct config_vip_fault fault = {0};
+	struct config_vip_list *lists;
+	size_t n;
+	int err = config_list_vips(check->config, &lists, &n, &fault);
+
+	if (!err)
+		free(lists);
+	if (err != -EINVAL)
+		return err;
+	if (fault.other)
+		return refuse_overlap(check, &fault);
+	place.index = (size_t)(fault.vip - check->config->vips);
+	return config_refuse(check, &place,
+			     "is more than the %d ports and ranges that a prefix may have, "
+			     "counting those of prefixes that cover it",
+			     CONFIG_RANGES_MAX);
+}
+
 int config_check_unique(const struct config_validation *check)
 {
 	const struct config *config = check->config;
@@ -153,5 +197,5 @@ int config_check_unique(const struct config_validation *check)
 	if (found > 0)
 		return refuse_twice(check, place, &twice,
 				    text_vip(&config->vips[twice.second], text));
-	return found;
+	return found ? found : check_overlaps(check);
 }

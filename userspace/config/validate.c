@@ -14,6 +14,7 @@
 #include "config/placement.h"
 #include "config/quic.h"
 #include "config/text.h"
+#include "config/vip.h"
 
 int config_refuse(const struct config_validation *check, const struct config_place *place,
 		  const char *format, ...)
@@ -50,56 +51,6 @@ const char *config_first(const struct config_validation *check, const struct con
 		snprintf(out, CONFIG_FIRST_LEN, "first by %s",
 			 config_place_name(place, check->config, name));
 	return out;
-}
-
-static const char *ipv4_flaw(const uint8_t bytes[4])
-{
-	uint32_t address = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-			   (uint32_t)bytes[2] << 8 | bytes[3];
-
-	if (address == INADDR_ANY)
-		return "the unspecified address";
-	if (address == INADDR_BROADCAST)
-		return "the broadcast address";
-	if (IN_MULTICAST(address))
-		return "a multicast address";
-	if (bytes[0] == IN_LOOPBACKNET)
-		return "a loopback address";
-	return NULL;
-}
-
-static const char *ipv6_flaw(const uint8_t bytes[16])
-{
-	struct in6_addr address;
-
-	memcpy(&address, bytes, sizeof(address));
-	if (IN6_IS_ADDR_UNSPECIFIED(&address))
-		return "the unspecified address";
-	if (IN6_IS_ADDR_LOOPBACK(&address))
-		return "a loopback address";
-	if (IN6_IS_ADDR_MULTICAST(&address))
-		return "a multicast address";
-	if (IN6_IS_ADDR_LINKLOCAL(&address))
-		return "a link-local address";
-	if (IN6_IS_ADDR_V4MAPPED(&address))
-		return "an IPv4 address mapped into IPv6";
-	return NULL;
-}
-
-static int check_address(const struct config_validation *check, struct config_place place,
-			 const struct config_address *address)
-{
-	char text[TEXT_ADDRESS_LEN];
-	const char *flaw = NULL;
-
-	place.field = "address";
-	if (address->family != AF_INET && address->family != AF_INET6)
-		return config_refuse(check, &place, CONFIG_MUST_ADDRESS);
-	flaw = address->family == AF_INET ? ipv4_flaw(address->bytes) : ipv6_flaw(address->bytes);
-	if (flaw)
-		return config_refuse(check, &place, "must not be %s, got '%s'", flaw,
-				     text_address(address, text));
-	return 0;
 }
 
 /* @name fills an array of @size bytes, and need not end in it. */
@@ -156,7 +107,7 @@ static int check_backend(const struct config_validation *check, struct config_pl
 	if (!text_is_name(backend->name))
 		return refuse_name(check, place, backend->name, sizeof(backend->name),
 				   CONFIG_MUST_NAME);
-	err = check_address(check, place, &backend->address);
+	err = config_address_validate(check, place, &backend->address);
 	if (err)
 		return err;
 	if (backend->port && pool->forward == CONFIG_DR) {
@@ -249,51 +200,12 @@ static int check_pools(const struct config_validation *check)
 	return err;
 }
 
-static int refuse_vip_pool(const struct config_validation *check, struct config_place place)
-{
-	const struct config *config = check->config;
-	struct config_guess guess = {.word = config->vips[place.index].pool};
-	char hint[CONFIG_HINT_LEN];
-
-	for (size_t i = 0; i < config->n_pools; i++)
-		config_guess_offer(&guess, config->pools[i].name);
-	place.field = "pool";
-	return config_refuse(check, &place, "'%s' does not exist%s", guess.word,
-			     config_guess_hint(&guess, hint));
-}
-
-static int check_vip(const struct config_validation *check, struct config_place place)
-{
-	const struct config_vip *vip = &check->config->vips[place.index];
-	char quote[CONFIG_QUOTE_LEN];
-	int err = check_address(check, place, &vip->address);
-
-	if (err)
-		return err;
-	if (vip->protocol != IPPROTO_TCP && vip->protocol != IPPROTO_UDP) {
-		place.field = "protocol";
-		return config_refuse(check, &place, CONFIG_MUST_PROTOCOL ", got '%d'",
-				     vip->protocol);
-	}
-	if (!text_is_name(vip->pool)) {
-		place.field = "pool";
-		return config_refuse(
-			check, &place, CONFIG_MUST_NAME ", got %s",
-			config_quote(vip->pool, strnlen(vip->pool, sizeof(vip->pool)), quote));
-	}
-	check->vip_pools[place.index] = config_find_pool(check->config, vip->pool);
-	if (!check->vip_pools[place.index])
-		return refuse_vip_pool(check, place);
-	return 0;
-}
-
 static int check_vips(const struct config_validation *check)
 {
-	struct config_place place = {.section = CONFIG_VIP};
 	int err = check_count(check, "vips", check->config->n_vips, CONFIG_VIPS_MAX);
 
-	for (; !err && place.index < check->config->n_vips; place.index++)
-		err = check_vip(check, place);
+	for (size_t i = 0; !err && i < check->config->n_vips; i++)
+		err = config_vip_validate(check, i);
 	return err;
 }
 

@@ -92,11 +92,12 @@ static void emit_name(struct writer *writer, const char *field, const char *name
 }
 
 /* 1:2:3:4:5:6:7:8 would be a number to base 60. */
-static void emit_address(struct writer *writer, const struct config_address *address)
+static void emit_prefix(struct writer *writer, const struct config_address *address,
+			uint8_t prefix_len)
 {
-	char text[TEXT_ADDRESS_LEN];
+	char text[TEXT_PREFIX_LEN];
 
-	text_address(address, text);
+	text_prefix(address, prefix_len, text);
 	if (address->family == AF_INET6)
 		emit_quoted(writer, "address", text);
 	else
@@ -149,7 +150,7 @@ static void emit_backend(struct writer *writer, const struct config_backend *bac
 
 	open_mapping(writer);
 	emit_name(writer, "name", backend->name);
-	emit_address(writer, &backend->address);
+	emit_prefix(writer, &backend->address, 0);
 	if (backend->port)
 		emit_number(writer, "port", backend->port);
 	emit_plain(writer, "weight", text_weight(backend->weight_milli, weight));
@@ -264,10 +265,13 @@ static void emit_interface(struct writer *writer, const struct config_interface 
 
 static void emit_vip(struct writer *writer, const struct config_vip *vip)
 {
+	char ports[TEXT_PORTS_LEN];
+
 	open_mapping(writer);
-	emit_address(writer, &vip->address);
+	emit_prefix(writer, &vip->address, vip->prefix_len);
 	emit_plain(writer, "protocol", text_protocol(vip->protocol));
-	emit_number(writer, "port", vip->port);
+	emit_plain(writer, "port", text_ports(vip->port, vip->port_last, ports));
+	emit_plain(writer, "hash", text_hash(vip->hash));
 	emit_name(writer, "pool", vip->pool);
 	close_mapping(writer);
 }
