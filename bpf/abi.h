@@ -17,10 +17,14 @@
 /* Changes with any layout below; a pinned map of another version is refused. */
 #define RINGLB_ABI_VERSION 3
 
-#define POOLS_MAX   512
-#define VIPS_MAX    4096
-#define REPLIES_MAX 131072
-#define EGRESS_MAX  256
+#define POOLS_MAX 512
+#define VIPS_MAX  4096
+/* Two for each VIP, and in a change the old and the new at once. */
+#define VIP_PREFIXES_MAX (4 * VIPS_MAX)
+#define REPLIES_MAX	 131072
+/* Ports and ranges of a VIP prefix, with those of the shorter prefixes that cover it. */
+#define VIP_RANGES_MAX 16
+#define EGRESS_MAX     256
 /* What the configuration may have, twice: a change may replace every one. */
 #define QUIC_IDS_MAX 131072
 /* Backend ids are 0 to 65534; BACKEND_NONE marks a slot that nobody owns. */
@@ -42,7 +46,10 @@ enum endpoint_family {
 	ENDPOINT_IPV6 = 6,
 };
 
-/* A transport endpoint. Key of the maps `vips` and `replies`. Port 0 is any port. */
+/*
+ * A transport endpoint. Key of the maps `vips`, where it has a port, and `replies`,
+ * where port 0 is any port.
+ */
 struct endpoint {
 	__be32 address[4];
 	__be16 port;
@@ -72,19 +79,23 @@ _Static_assert(sizeof(struct flow) == 40, "flow has no hidden padding");
 #define FLOW_KEY_LEN_IPV6 37
 
 /*
- * Value of map `vips`. `vip` indexes map `vip_counters`, `pool` indexes map `rings`.
- * All that a packet must know of its VIP and pool before the ring is here.
+ * Value of map `vips`, and of each range in `vip_prefixes`. `vip` indexes map `vip_counters`,
+ * `pool` indexes map `rings`. All that a packet must know of its VIP and pool before the ring is
+ * here.
  */
 struct vip {
 	__u32 vip;
 	__u16 pool;
-	__u16 mss; /* host byte order: largest MSS option a SYN may carry; 0: any */
-	__u8 hash; /* enum vip_hash */
-	__u8 flags;
+	__u16 mss;  /* host byte order: largest MSS option a SYN may carry; 0: any */
+	__u8 hash;  /* enum vip_hash */
+	__u8 flags; /* VIP_NAT */
 	__u8 pad[2];
 	__u32 quic; /* QUIC_LEN() of each configuration; 0: connection ids do not count here */
 };
 _Static_assert(sizeof(struct vip) == 16, "vip value");
+
+/* Its pool forwards by nat. */
+#define VIP_NAT 1
 
 /* What of a flow is hashed; what is left out counts as zero. The key is as long as ever. */
 enum vip_hash {
@@ -135,6 +146,43 @@ _Static_assert(sizeof(struct quic_backend) == 8, "quic_backend value");
 enum quic_count { QUIC_COUNTS(QUIC_COUNT_ENUM) QUIC_COUNT };
 #undef QUIC_COUNT_ENUM
 
+/*
+ * Key of map `vip_prefixes`. `prefixlen` counts from `family` on, so it is
+ * VIP_PREFIX_BITS more than the address has. Protocol 0 is there for each prefix that
+ * has a VIP of any protocol, and has no ranges.
+ */
+struct vip_prefix {
+	__u32 prefixlen;
+	__u8 family;
+	__u8 protocol;
+	__u8 pad[2];
+	__be32 address[4];
+};
+_Static_assert(sizeof(struct vip_prefix) == 24, "vip_prefix is a raw map key");
+#define VIP_PREFIX_BITS 32
+
+/* Ports in host byte order, both in it; 0 to 65535 is any port. */
+struct vip_range {
+	__u16 first;
+	__u16 last;
+	__u8 prefix_len; /* of the address, in bits: which of the prefixes above has it */
+	__u8 pad[3];
+	struct vip vip;
+};
+_Static_assert(sizeof(struct vip_range) == 24, "vip range");
+
+/*
+ * Value of map `vip_prefixes`: `len` ranges, of which the first that has a packet's
+ * port is its VIP. What shorter prefixes have is in the list too, behind the prefix's
+ * own, so the longest match is all that need be looked at.
+ */
+struct vip_ranges {
+	__u32 len;
+	__u32 pad;
+	struct vip_range ranges[VIP_RANGES_MAX];
+};
+_Static_assert(sizeof(struct vip_ranges) == 8 + VIP_RANGES_MAX * 24, "vip ranges");
+
 enum forward {
 	FORWARD_DR = 1,
 	FORWARD_NAT = 2,
@@ -182,9 +230,13 @@ _Static_assert(sizeof(struct backend) == 64, "one cache line");
 struct reply {
 	__be32 address[4];
 	__be16 port; /* 0: the packet's own source port is kept */
-	__u8 pad[2];
+	__u8 flags;  /* REPLY_IF_VIP */
+	__u8 pad;
 };
 _Static_assert(sizeof(struct reply) == 20, "reply value");
+
+/* Only where a nat VIP has that address and the packet's source port: ranges leave some out. */
+#define REPLY_IF_VIP 1
 
 /* Value of the per-CPU maps `vip_counters` and `backend_count`. */
 struct counter {
@@ -268,8 +320,8 @@ struct flow_times {
 _Static_assert(sizeof(struct flow_times) == 16, "flow times");
 
 /*
- * Map `addresses`: which addresses are those of VIPs and of nat backends, whatever the
- * protocol and port. Asked for fragments only, which may have no ports.
+ * Map `addresses`: which addresses are those of VIPs with one port and of nat backends,
+ * whatever the protocol and port. Asked for fragments only, which may have no ports.
  */
 struct address {
 	__be32 address[4];

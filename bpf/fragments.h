@@ -20,6 +20,7 @@
 #include "bpf/flows.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"
+#include "bpf/vip.h"
 
 /* What is to become of a packet: a reply if there is one, else it goes to the backend. */
 struct fate {
@@ -84,22 +85,20 @@ static __always_inline void fragment_teach_reply(struct packet *packet, const st
 		fragment_remember(&packet->traits, &packet->fragment, reply, BACKEND_NONE, 0);
 }
 
-/* True if @address is that of a VIP or a nat backend: @what is ADDRESS_*. */
-static __always_inline bool fragment_address_is(const struct packet *packet,
-						const __be32 address[4], __u32 what)
+static __always_inline bool fragment_is_of_backend(const struct packet *packet)
 {
 	struct address key = {.family = packet->flow.family};
 	const __u32 *flags;
 
-	__builtin_memcpy(key.address, address, sizeof(key.address));
+	__builtin_memcpy(key.address, packet->flow.source, sizeof(key.address));
 	flags = bpf_map_lookup_elem(&addresses, &key);
-	return flags && *flags & what;
+	return flags && *flags & ADDRESS_BACKEND;
 }
 
+/* True if it goes to a VIP's address or comes from that of a nat backend. */
 static __always_inline bool fragment_has_our_address(const struct packet *packet)
 {
-	return fragment_address_is(packet, packet->flow.destination, ADDRESS_VIP) ||
-	       fragment_address_is(packet, packet->flow.source, ADDRESS_BACKEND);
+	return vip_has_address(&packet->flow) || fragment_is_of_backend(packet);
 }
 
 /*

@@ -16,12 +16,22 @@ struct {
 	__type(value, __u32);
 } layout SEC(".maps");
 
+/* VIPs of one address and one port. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, VIPS_MAX);
 	__type(key, struct endpoint);
 	__type(value, struct vip);
 } vips SEC(".maps");
+
+/* All VIPs but those of one address and one port. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, VIP_PREFIXES_MAX);
+	__type(key, struct vip_prefix);
+	__type(value, struct vip_ranges);
+} vip_prefixes SEC(".maps");
 
 /* Where packets from nat backends come back: backend endpoint -> VIP endpoint. */
 struct {

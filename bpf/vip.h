@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include <bpf/bpf_endian.h>
+
 #include "bpf/maps.h"
 
 static __always_inline void endpoint_of(struct endpoint *key, const __be32 address[4], __be16 port,
@@ -16,31 +18,106 @@ static __always_inline void endpoint_of(struct endpoint *key, const __be32 addre
 	key->family = flow->family;
 }
 
-/*
- * Copy the VIP of the flow's destination to @vip: the one with its port or else with
- * port 0. Returns false if there is none.
- *
- * A copy, so that the verifier need not walk what follows once for each place that
- * the VIP may have been found in.
- */
-static __always_inline bool vip_find(const struct flow *flow, struct vip *vip)
+/* What the longest prefix that has @address says; NULL if there is none. */
+static __always_inline const struct vip_ranges *vip_ranges_of(__u8 family, __u8 protocol,
+							      const __be32 address[4])
 {
-	struct endpoint key;
-	const struct vip *found;
+	struct vip_prefix key = {
+		.prefixlen = VIP_PREFIX_BITS + 8 * sizeof(key.address),
+		.family = family,
+		.protocol = protocol,
+	};
 
-	endpoint_of(&key, flow->destination, flow->destination_port, flow);
-	found = bpf_map_lookup_elem(&vips, &key);
-	if (!found) {
-		key.port = 0;
-		found = bpf_map_lookup_elem(&vips, &key);
-	}
+	__builtin_memcpy(key.address, address, sizeof(key.address));
+	return bpf_map_lookup_elem(&vip_prefixes, &key);
+}
+
+/* As vip_find_at(), by the longest prefix alone. */
+static __always_inline bool vip_find_prefix(const struct endpoint *at, struct vip *vip)
+{
+	const struct vip_ranges *found = vip_ranges_of(at->family, at->protocol, at->address);
+	__u16 port = bpf_ntohs(at->port);
+
 	if (!found)
 		return false;
+	for (__u32 i = 0; i < VIP_RANGES_MAX; i++) {
+		const struct vip_range *range = &found->ranges[i];
+
+		if (i >= found->len)
+			return false;
+		if (range->first <= port && port <= range->last) {
+			*vip = range->vip;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Copy the VIP at an address and port to @vip. Returns false if there is none: most
+ * packets of a host that is more than a load balancer pay for these two look-ups.
+ */
+static __always_inline bool vip_find_at(const struct endpoint *at, struct vip *vip)
+{
+	const struct vip *found = bpf_map_lookup_elem(&vips, at);
+
+	if (!found)
+		return vip_find_prefix(at, vip);
 	*vip = *found;
 	return true;
 }
 
-/* The same by the flow's source, for packets that come back from nat backends. */
+/*
+ * Copy the VIP of the flow's destination to @vip. Returns 1, or 0 if there is none.
+ *
+ * A function of its own for the verifier, which goes through it once, and for the stack,
+ * on which the caller has no room for its keys.
+ */
+__attribute__((noinline)) int vip_find(const struct flow *flow, struct vip *vip)
+{
+	struct endpoint at;
+
+	if (!flow || !vip)
+		return 0; /* never, but the verifier asks */
+	endpoint_of(&at, flow->destination, flow->destination_port, flow);
+	return vip_find_at(&at, vip);
+}
+
+/*
+ * Has some VIP the flow's destination, whatever its protocol and port? Returns 1 or 0. A
+ * function of its own for the same reasons; for the rare packet.
+ */
+__attribute__((noinline)) int vip_has_address(const struct flow *flow)
+{
+	struct address key = {};
+	const __u32 *flags;
+
+	if (!flow)
+		return 0; /* never, but the verifier asks */
+	key.family = flow->family;
+	__builtin_memcpy(key.address, flow->destination, sizeof(key.address));
+	flags = bpf_map_lookup_elem(&addresses, &key);
+	return (flags && *flags & ADDRESS_VIP) || vip_ranges_of(flow->family, 0, flow->destination);
+}
+
+/*
+ * Does what @reply says hold for a packet of this source port? Returns 1 or 0. A function
+ * of its own for the same reasons.
+ */
+__attribute__((noinline)) int reply_fits(const struct reply *reply, const struct flow *flow)
+{
+	struct endpoint at;
+	struct vip vip;
+
+	if (!reply || !flow)
+		return 0; /* never, but the verifier asks */
+	if (!(reply->flags & REPLY_IF_VIP))
+		return 1;
+	endpoint_of(&at, reply->address, flow->source_port, flow);
+	return vip_find_at(&at, &vip) && vip.flags & VIP_NAT;
+}
+
+/* What a nat backend's packet gets as its source, by the source that it has. */
 static __always_inline const struct reply *reply_find(const struct flow *flow)
 {
 	struct endpoint key;
@@ -48,10 +125,11 @@ static __always_inline const struct reply *reply_find(const struct flow *flow)
 
 	endpoint_of(&key, flow->source, flow->source_port, flow);
 	reply = bpf_map_lookup_elem(&replies, &key);
-	if (reply)
-		return reply;
-	key.port = 0;
-	return bpf_map_lookup_elem(&replies, &key);
+	if (!reply) {
+		key.port = 0;
+		reply = bpf_map_lookup_elem(&replies, &key);
+	}
+	return reply && reply_fits(reply, flow) ? reply : 0;
 }
 
 #endif

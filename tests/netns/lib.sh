@@ -299,7 +299,7 @@ snapshot() {
 	local map
 	ringlb --json backend list && ringlb --json vip list && ringlb --json pool list || return 1
 	ringlb --json status | jq 'del(.uptime_s)'
-	for map in vips replies labels rings egress; do
+	for map in vips vip_prefixes replies labels rings egress; do
 		topology_on_lb bpftool -j map dump pinned "$PINS/$map" || return 1
 	done
 }

@@ -8,9 +8,9 @@
  *   shell      command                     runs in the namespaces of the rig
  *   ifindex    name                        {"ifindex": N}
  *   egress     ifindex
- *   vip        address protocol port vip pool quic      quic as in struct vip
+ *   vip        address protocol port last vip pool quic flags  quic, flags as in struct vip
  *   quic_id    pool config octets backend               octets are hex digits
- *   reply      address protocol port to_address to_port
+ *   reply      address protocol port to_address to_port flags  flags as in struct reply
  *   backend    id address port forward     forward is "dr" or "nat"
  *   nexthop    id ifindex destination source
  *   ring       pool seed vnodes backends   an array of ids, of weight 1 each
@@ -121,9 +121,16 @@ static json_t *do_vip(const json_t *command)
 		.vip = number_of(command, "vip"),
 		.pool = number_of(command, "pool"),
 		.quic = number_of(command, "quic"),
+		.flags = (uint8_t)number_of(command, "flags"),
 	};
 
-	return key.family ? done(dataplane_set_vip(rig.dp, &key, &value)) : NULL;
+	if (!key.family)
+		return NULL;
+	if (number_of(command, "last"))
+		rig_set_vip_range(&rig, &key, (uint16_t)number_of(command, "last"), &value);
+	else
+		rig_set_vip_value(&rig, &key, &value);
+	return json_object();
 }
 
 /* As many octets as @text has, or -1. */
@@ -160,7 +167,10 @@ static json_t *do_quic_id(const json_t *command)
 static json_t *do_reply(const json_t *command)
 {
 	const struct endpoint key = read_endpoint(command);
-	struct reply value = {.port = htons((uint16_t)number_of(command, "to_port"))};
+	struct reply value = {
+		.port = htons((uint16_t)number_of(command, "to_port")),
+		.flags = (uint8_t)number_of(command, "flags"),
+	};
 
 	if (!key.family || read_address(command, "to_address", value.address) != key.family)
 		return NULL;

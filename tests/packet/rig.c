@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
@@ -192,7 +193,42 @@ void rig_set_vip(const struct rig *rig, const struct endpoint *key, uint32_t vip
 {
 	const struct vip value = {.vip = vip, .pool = pool};
 
-	rig_require(dataplane_set_vip(rig->dp, key, &value) == 0, "cannot set a vip");
+	rig_set_vip_value(rig, key, &value);
+}
+
+void rig_set_vip_range(const struct rig *rig, const struct endpoint *key, uint16_t last,
+		       const struct vip *value)
+{
+	uint8_t bits = key->family == ENDPOINT_IPV6 ? 128 : 32;
+	struct vip_prefix prefix = {
+		.prefixlen = VIP_PREFIX_BITS + bits,
+		.family = key->family,
+		.protocol = key->protocol,
+	};
+	const struct vip_ranges ranges = {
+		.len = 1,
+		.ranges[0] =
+			{
+				.first = ntohs(key->port),
+				.last = last,
+				.prefix_len = bits,
+				.vip = *value,
+			},
+	};
+
+	memcpy(prefix.address, key->address, sizeof(prefix.address));
+	rig_require(!dataplane_set_prefix(rig->dp, &prefix, &ranges), "cannot set a range");
+	prefix.protocol = 0;
+	rig_require(!dataplane_set_prefix(rig->dp, &prefix, &(struct vip_ranges){}),
+		    "cannot mark a prefix");
+}
+
+void rig_set_vip_value(const struct rig *rig, const struct endpoint *key, const struct vip *value)
+{
+	if (key->port)
+		rig_require(!dataplane_set_vip(rig->dp, key, value), "cannot set a vip");
+	else
+		rig_set_vip_range(rig, key, UINT16_MAX, value);
 }
 
 uint64_t rig_verdict(const struct rig *rig, enum verdict verdict)

@@ -82,8 +82,13 @@ bool rig_is_live(const struct rig *rig, uint32_t pool, const struct ring *ring,
 void rig_publish(const struct rig *rig, uint32_t pool, const struct ring *ring,
 		 const uint32_t *ids);
 
-/** rig_set_vip() - counters as @vip */
+/** rig_set_vip() - counters as @vip; of any port if the key's is 0 */
 void rig_set_vip(const struct rig *rig, const struct endpoint *key, uint32_t vip, uint32_t pool);
+void rig_set_vip_value(const struct rig *rig, const struct endpoint *key, const struct vip *value);
+
+/** rig_set_vip_range() - of the key's port to @last; the only one of its address */
+void rig_set_vip_range(const struct rig *rig, const struct endpoint *key, uint16_t last,
+		       const struct vip *value);
 
 uint64_t rig_verdict(const struct rig *rig, enum verdict verdict);
 

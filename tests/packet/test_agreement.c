@@ -17,7 +17,7 @@
 #define POOL	     511 /* the last one */
 #define FLOWS	     100000
 #define LOOKUP_EVERY 500
-#define VIPS	     8
+#define VIPS	     12 /* of four kinds and three ways to hash */
 #define BACKENDS     10000
 
 static struct rig rig;
@@ -26,6 +26,21 @@ static struct endpoint vips[VIPS];
 
 /* Scattered over all ids, 65534 among them, and never the member's index. */
 static uint32_t ids[BACKENDS];
+
+/* Of vips[i], the abi's and the model's value of which are the same. */
+static uint8_t what_is_hashed(size_t i)
+{
+	return (uint8_t)(i / 4);
+}
+
+static size_t vip_of(const struct flow *flow)
+{
+	size_t i = 0;
+
+	while (memcmp(flow->destination, vips[i].address, sizeof(vips[i].address)) != 0)
+		i++;
+	return i;
+}
 
 static uint64_t hash_of(const struct flow *flow, uint64_t seed)
 {
@@ -39,7 +54,7 @@ static uint64_t hash_of(const struct flow *flow, uint64_t seed)
 
 	memcpy(query.source.bytes, flow->source, sizeof(query.source.bytes));
 	memcpy(query.destination.bytes, flow->destination, sizeof(query.destination.bytes));
-	return lookup_hash(&query, seed);
+	return lookup_hash(&query, (enum config_hash)what_is_hashed(vip_of(flow)), seed);
 }
 
 static struct flow random_flow_to(const struct endpoint *vip, struct rng *rng)
@@ -102,6 +117,27 @@ static void assert_random_flows_agree(const struct ring *ring, struct rng *rng)
 	}
 	for (int i = 0; i < 4; i++)
 		assert_true(kinds[i / 2][i % 2] > flows_per_ring / 5);
+}
+
+/* What is left out of the hash may change, and the flow finds the same backend. */
+static void test_affinity(void **state)
+{
+	struct ring *ring = ring_numbered(&ring_hash_xxh64, 7, 200, 16);
+	struct rng rng = rng_start(5);
+
+	(void)state;
+	rig_publish(&rig, POOL, ring, ids);
+	for (int i = 0; i < 2000; i++) {
+		const struct endpoint *vip = &vips[4 + rng_below(&rng, VIPS - 4)];
+		struct flow flow = random_flow_to(vip, &rng), other = flow;
+		bool source_only = what_is_hashed(vip_of(&flow)) == VIP_HASH_SOURCE;
+
+		other.source_port = (uint16_t)rng_next(&rng);
+		if (source_only)
+			other.destination_port = (uint16_t)rng_next(&rng);
+		assert_int_equal(program_backend(&other, 0), program_backend(&flow, 0));
+	}
+	ring_free(ring);
 }
 
 static void test_size(uint32_t vnodes, size_t members, size_t len)
@@ -304,7 +340,8 @@ static void make_vips(void)
 		vip->protocol = i & 2 ? IPPROTO_UDP : IPPROTO_TCP;
 		for (int word = 0; word < (vip->family == ENDPOINT_IPV6 ? 4 : 1); word++)
 			vip->address[word] = (uint32_t)rng_next(&rng);
-		rig_set_vip(&rig, vip, i, POOL);
+		rig_set_vip_value(&rig, vip,
+				  &(struct vip){.vip = i, .pool = POOL, .hash = what_is_hashed(i)});
 	}
 }
 
@@ -337,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_3200_positions),
 		cmocka_unit_test(test_200000_positions),
 		cmocka_unit_test(test_2000000_positions),
+		cmocka_unit_test(test_affinity),
 		cmocka_unit_test(test_edges_around_hashes),
 		cmocka_unit_test(test_every_slot_of_small_rings),
 		cmocka_unit_test(test_ends_of_the_largest_ring),

@@ -194,7 +194,7 @@ static void set_up(void)
 			.quic = moving_vips[i].protocol == IPPROTO_UDP ? lengths : 0,
 		};
 
-		assert_int_equal(dataplane_set_vip(rig.dp, &moving_vips[i], &vip), 0);
+		rig_set_vip_value(&rig, &moving_vips[i], &vip);
 	}
 	for (int c = 0; c < QUIC_COUNT; c++)
 		assert_int_equal(dataplane_count_quic(rig.dp, c, &counts[c]), 0);
@@ -466,7 +466,7 @@ static void test_not_quic(void **state)
 	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &out), XDP_TX);
 	assert_int_equal(rig_backend_of(&out), OWNER);
 	assert_not_counted();
-	assert_int_equal(dataplane_set_vip(rig.dp, &moving_vips[1], &plain), 0);
+	rig_set_vip_value(&rig, &moving_vips[1], &plain);
 	build(&frame, &udp, of_a, sizeof(of_a), 0);
 	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &out), XDP_TX);
 	assert_int_equal(rig_backend_of(&out), OWNER);

@@ -149,6 +149,29 @@ def rows_of_endpoints():
               "PASS_NOT_VIP")
 
 
+def rows_of_ranges():
+    """Ports of a VIP's ranges only, and of nat VIPs only: VIP_NAT and REPLY_IF_VIP are 1."""
+    for protocol, ipv6, what in each():
+        backend, vip, client = (("fd00::8", "2001:db8::8", "2001:db8:c::9") if ipv6 else
+                                ("10.0.0.8", "192.0.2.8", "198.51.100.9"))
+        runner.do("reply", address=backend, protocol=protocol, port=0, to_address=vip, to_port=0,
+                  flags=1)
+        packet = reply_to(client, protocol, (backend, 1500, vip, 0))
+        stays(f"{what}, no such VIP", packet.build(), "PASS_NOT_VIP")
+        runner.do("vip", address=vip, protocol=protocol, port=1000, last=2000, flags=1)
+        runner.do("vip", address=vip, protocol=protocol, port=80, flags=1)
+        runner.do("vip", address=vip, protocol=protocol, port=443, flags=0)
+        for port in (1000, 1500, 2000, 80):
+            sent(f"{what}, of a port of the VIP, {port}", packet.but(sport=port), "rl1",
+                 (backend, port, vip, 0))
+        for port in (0, 999, 2001, 65535):
+            stays(f"{what}, of no port of the VIP, {port}", packet.but(sport=port).build(),
+                  "PASS_NOT_VIP")
+        stays(f"{what}, of a dr VIP's port", packet.but(sport=443).build(), "PASS_NOT_VIP")
+        runner.do("vip", address=vip, protocol=protocol, port=1000, last=2000, flags=0)
+        stays(f"{what}, of a dr VIP's range", packet.build(), "PASS_NOT_VIP")
+
+
 def rows_of_shapes():
     for protocol, ipv6, what in each():
         packet = reply_to("2001:db8:c::9" if ipv6 else "198.51.100.9", protocol)
@@ -273,6 +296,7 @@ set_up()
 rows_of_ways()
 rows_of_no_way()
 rows_of_endpoints()
+rows_of_ranges()
 rows_of_shapes()
 rows_of_malformed()
 rows_of_big()

@@ -102,9 +102,9 @@ web22 = {"pool": "web", "name": "web22", "address": "10.0.0.2", "weight": "0.5",
          "share": 0.0588235, "state": "resolving", "interface": None, "mac": None,
          "flows": 0, "packets": 0, "bytes": 0}
 vip = {"vip": "192.0.2.10:80/tcp", "address": "192.0.2.10", "protocol": "tcp", "port": 80,
-       "pool": "web", "packets": 5, "bytes": 3000}
+       "port_last": 80, "hash": "5-tuple", "pool": "web", "packets": 5, "bytes": 3000}
 vip6 = {"vip": "[2001:db8::1]:443/udp", "address": "2001:db8::1", "protocol": "udp",
-        "port": 443, "pool": "web", "packets": 12345678, "bytes": 0}
+        "port": 443, "port_last": 443, "hash": "source", "pool": "web", "packets": 12345678, "bytes": 0}
 pool = {"name": "web", "forward": "nat", "vnodes": 200, "positions": 300, "backends": 2,
         "weight": "1.5"}
 verdicts = [
@@ -141,7 +141,7 @@ answers = {
     "backend.drain": {**web22, "state": "draining", "moved": 0.0588235},
     "backend.undrain": {**web22, "state": "up", "moved": 0.25},
     "lookup": {"vip": "192.0.2.10:80/tcp", "pool": "web", "forward": "nat",
-               "hash": "0x00000000deadbeef", "slot": 17, "position": "0x00000000deadbf00",
+               "hashed": "5-tuple", "hash": "0x00000000deadbeef", "slot": 17, "position": "0x00000000deadbf00",
                "backend": "web1", "address": "10.0.0.1:8080", "state": "up",
                "interface": "eth1", "mac": None},
     "stats": {"verdicts": verdicts, "quic": quic, "vips": [vip], "backends": [web1]},
@@ -289,7 +289,7 @@ usage "'lookup' needs DST:PORT, see 'ringlb lookup --help'" lookup tcp 192.0.2.1
 usage "'check' needs CONFIG, see 'ringlb check --help'" check
 
 must_name="must be 1 to 63 letters, digits, '.', '_' or '-', starting with a letter or digit"
-must_vip='must be like 192.0.2.10:80/tcp or [2001:db8::1]:443/udp'
+must_vip='must be like 192.0.2.10:80/tcp, [2001:db8::1]:443/udp or 192.0.2.0/24:1000-2000/tcp'
 must_peer='must be like 192.0.2.10:80 or [2001:db8::1]:80'
 must_address='must be like 10.0.0.1, 10.0.0.1:8080 or [2001:db8::1]:8080'
 usage "weight must be 0 to 1000, got '-1'" backend weight web1 -1
@@ -321,6 +321,15 @@ usage "quic cid must be 1 to 20 bytes in hexadecimal, got '000102030405060708090
 	lookup udp 192.0.2.1:1 192.0.2.2:2 --quic-cid 000102030405060708090a0b0c0d0e0f1011121314
 usage "option '--quic-cid' goes with udp only" \
 	lookup tcp 192.0.2.1:1 192.0.2.2:2 --quic-cid 0012
+for bad in 192.0.2.0/33:80/tcp 0.0.0.0/0:80/tcp 192.0.2.0/7:80/tcp '[2001:db8::/15]:80/tcp' \
+	2001:db8::/64:80/tcp 192.0.2.10:1000-/tcp 192.0.2.10:-5/tcp 192.0.2.10:1-65536/tcp \
+	192.0.2.10:all/tcp 192.0.2.10:any-5/tcp 192.0.2.10:1-2-3/tcp; do
+	usage "VIP $must_vip, got '$bad'" vip add "$bad" --pool web
+done
+usage "hash must be 5-tuple, source or source-port-less, got 'src'" \
+	vip add 192.0.2.10:80/tcp --pool web --hash src
+usage "option '--hash' does not apply to 'vip remove', see 'ringlb vip remove --help'" \
+	vip remove 192.0.2.10:80/tcp --hash source
 usage "protocol must be tcp or udp, got 'icmp'" lookup icmp 192.0.2.1:1 192.0.2.2:2
 usage "source $must_peer, got '192.0.2.1'" lookup tcp 192.0.2.1 192.0.2.2:2
 usage "source $must_peer, got '2001:db8::1:80'" lookup tcp 2001:db8::1:80 '[2001:db8::2]:2'
@@ -408,7 +417,7 @@ same 'which is valid JSON' '{"column":null,"line":null,"ok":false}' \
 lookup=(lookup tcp 198.51.100.7:40000 192.0.2.10:80 --config good.yaml)
 result=$("$ringlb" "${lookup[@]}" --json)
 same 'lookup --config --json has the members of the protocol' \
-	'["address","backend","forward","hash","pool","position","slot","vip"]' "$(jq -cS keys <<<"$result")"
+	'["address","backend","forward","hash","hashed","pool","position","slot","vip"]' "$(jq -cS keys <<<"$result")"
 same 'which are of the file' '["192.0.2.10:80/tcp","web","nat"]' \
 	"$(jq -c '[.vip, .pool, .forward]' <<<"$result")"
 same 'hash and position are 64 bits, and the position is not before the hash' true \
@@ -418,7 +427,7 @@ value() {
 }
 prints "vip        192.0.2.10:80/tcp
 pool       web (nat)
-hash       $(value hash)
+hash       $(value hash) (5-tuple)
 position   $(value position) (slot $(value slot))
 backend    $(value backend)
 address    $(value address)" "${lookup[@]}"
@@ -457,6 +466,8 @@ asks '{"command": "status"}' status
 asks '{"command": "vip.list"}' vip list
 asks '{"command": "vip.add", "pool": "web", "vip": "192.0.2.10:0/tcp"}' \
 	vip add 192.0.2.10:0/tcp --pool web
+asks '{"command": "vip.add", "hash": "source", "pool": "web", "vip": "192.0.2.0/24:1000-2000/tcp"}' \
+	vip add 192.0.2.0/24:1000-2000/tcp --pool web --hash source
 asks '{"command": "vip.remove", "vip": "[2001:db8::1]:443/tcp"}' vip remove '[2001:db8::1]:443/tcp'
 asks '{"command": "pool.list"}' pool list
 asks '{"command": "backend.list"}' backend list
@@ -504,9 +515,9 @@ web10     web      0   0.00 %      1           0 s             0 s       never  
 
 FLOW TABLE   ENTRIES    MEMORY
 established   262144  21.5 MiB' "${online[@]}" status
-prints 'VIP                    POOL   PACKETS  BYTES
-192.0.2.10:80/tcp      web          5   3000
-[2001:db8::1]:443/udp  web   12345678      0' "${online[@]}" vip list
+prints 'VIP                    POOL  HASH      PACKETS  BYTES
+192.0.2.10:80/tcp      web   5-tuple         5   3000
+[2001:db8::1]:443/udp  web   source   12345678      0' "${online[@]}" vip list
 prints "added 192.0.2.10:80/tcp to pool 'web'" "${online[@]}" vip add 192.0.2.10:80/tcp --pool web
 prints 'removed 192.0.2.10:80/tcp' "${online[@]}" vip remove 192.0.2.10:80/tcp
 prints 'POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
@@ -531,7 +542,7 @@ prints "backend 'web22' of pool 'web' has weight 0.5, moved 25.00 % of the hash 
 	"${online[@]}" backend weight web22 0.5
 prints 'vip        192.0.2.10:80/tcp
 pool       web (nat)
-hash       0x00000000deadbeef
+hash       0x00000000deadbeef (5-tuple)
 position   0x00000000deadbf00 (slot 17)
 backend    web1
 address    10.0.0.1:8080
@@ -543,8 +554,8 @@ verdict_counters='
 QUIC  PACKETS  MEANING
 ID         77  by its id
 
-VIP                POOL  PACKETS  BYTES
-192.0.2.10:80/tcp  web         5   3000
+VIP                POOL  HASH     PACKETS  BYTES
+192.0.2.10:80/tcp  web   5-tuple        5   3000
 
 POOL  BACKEND  PACKETS     BYTES
 web   web1      123456  98765432'

@@ -17,6 +17,8 @@ const struct arguments_option arguments_options[] = {
 	{"--version", NULL, 0, OPTION(version), "print the version"},
 	{"--pool", "POOL", CLI_POOL, OPTION(pool), "pool; needed where several would fit"},
 	{"--weight", "W", CLI_WEIGHT, OPTION(weight), "weight, 0 to 1000, at most 3 decimals (1)"},
+	{"--hash", "WHAT", CLI_HASH, OPTION(hash),
+	 "what of a flow is hashed: 5-tuple, source or source-port-less (5-tuple)"},
 	{"--quic-id", "C:HEX", CLI_QUIC_ID, OPTION(quic_id),
 	 "server id in its QUIC connection ids, by configuration: 0:12ab (none)"},
 	{"--quic-cid", "HEX", CLI_QUIC_CID, OPTION(quic_cid),
@@ -60,6 +62,8 @@ const struct arguments_option arguments_options[] = {
 	 "where the pins are if ringlbd is not running (" CLI_PIN_DIR_DEFAULT ")"},
 	{0},
 };
+_Static_assert(sizeof(arguments_options) / sizeof(arguments_options[0]) <= ARGUMENTS_OPTIONS_MAX,
+	       "each has its place in given[]");
 
 static const char *quote(const char *text, char out[CONFIG_QUOTE_LEN])
 {
@@ -116,7 +120,7 @@ static int option_read(struct arguments *out, int argc, char **argv, int *at)
 	if (!option)
 		return option_unknown(word, len);
 	field = (char *)&out->options + option->offset;
-	out->given |= option->bit;
+	out->given[option - arguments_options] = true;
 	if (!option->value) {
 		if (equals) {
 			cli_error("option '%s' takes no value, " HELP_HINT, option->name);
@@ -232,6 +236,17 @@ int arguments_command(const struct arguments *arguments, const struct cli_comman
 	return command_unknown(arguments);
 }
 
+static bool option_applies(const struct arguments_option *option, const struct cli_command *command)
+{
+	const struct arguments_option *other;
+
+	for (other = arguments_options; other->name; other++)
+		if (!strcmp(other->name, option->name) &&
+		    (!other->bit || other->bit & command->options))
+			return true;
+	return false;
+}
+
 int arguments_check(const struct arguments *arguments, const struct cli_command *command,
 		    char *const *operands)
 {
@@ -242,7 +257,8 @@ int arguments_check(const struct arguments *arguments, const struct cli_command 
 	snprintf(words, sizeof(words), "%s%s%s", command->group ? command->group : "",
 		 command->group ? " " : "", command->name);
 	for (option = arguments_options; option->name; option++) {
-		if (arguments->given & option->bit & ~command->options) {
+		if (arguments->given[option - arguments_options] &&
+		    !option_applies(option, command)) {
 			cli_error("option '%s' does not apply to '%s', see 'ringlb %s --help'",
 				  option->name, words, words);
 			return CLI_USAGE;
@@ -263,7 +279,8 @@ int arguments_check(const struct arguments *arguments, const struct cli_command 
 		return CLI_USAGE;
 	}
 	for (option = arguments_options; option->name; option++) {
-		if (command->required & option->bit & ~arguments->given) {
+		if (command->required & option->bit &&
+		    !arguments->given[option - arguments_options]) {
 			cli_error("'%s' needs %s %s, see 'ringlb %s --help'", words, option->name,
 				  option->value, words);
 			return CLI_USAGE;

@@ -12,16 +12,18 @@
 
 #include "cli/cli.h"
 
+#define ARGUMENTS_OPTIONS_MAX 64
+
 struct arguments {
 	struct cli_options options;
-	unsigned int given; /* enum cli_option_bit */
-	char **words;	    /* command and operands; points into argv */
+	bool given[ARGUMENTS_OPTIONS_MAX]; /* by the first of its name in arguments_options */
+	char **words;			   /* command and operands; points into argv */
 	size_t n_words;
 };
 
 /**
  * struct arguments_option - one option, as the parser and the help see it
- * @name: with its dashes
+ * @name: with its dashes. Two of one name, for different commands, have one @offset
  * @value: name of its value in the help, or NULL if it takes none
  * @bit: enum cli_option_bit, or 0 if all commands take it
  * @offset: of a const char * or, without a value, a bool in struct cli_options

@@ -79,6 +79,7 @@ enum cli_option_bit {
 	CLI_SVG = 1 << 14,
 	CLI_QUIC_ID = 1 << 15,
 	CLI_QUIC_CID = 1 << 16,
+	CLI_HASH = 1 << 17,
 };
 
 /**

@@ -38,10 +38,11 @@ static int run_add(const struct cli_options *options, char *const *operands)
 {
 	json_t *request;
 
-	if (!value_is_vip(operands[0]) || !value_is_name("pool", options->pool))
+	if (!value_is_vip(operands[0]) || !value_is_name("pool", options->pool) ||
+	    !value_is_hash(options->hash))
 		return CLI_USAGE;
-	request = json_pack("{s:s, s:s, s:s}", "command", "vip.add", "vip", operands[0], "pool",
-			    options->pool);
+	request = json_pack("{s:s, s:s, s:s, s:s*}", "command", "vip.add", "vip", operands[0],
+			    "pool", options->pool, "hash", options->hash);
 	return cli_ask(options, request, CLIENT_TIMEOUT_S, print_added);
 }
 
@@ -70,15 +71,20 @@ const struct cli_command cmd_vip_add = {
 	.group = "vip",
 	.name = "add",
 	.operands = {"VIP"},
-	.options = CLI_POOL,
+	.options = CLI_POOL | CLI_HASH,
 	.required = CLI_POOL,
 	.summary = "balance a VIP over a pool",
 	.about =
 		"Balances the packets for a VIP over the backends of a pool from now on. A VIP is\n"
-		"ADDRESS:PORT/PROTOCOL; port 0 is any port that no other VIP has. The change is\n"
-		"live at once; 'ringlb save' writes it to the configuration file.",
+		"ADDRESS:PORT/PROTOCOL. The address may be a prefix, the port a range or 'any'. A\n"
+		"packet's VIP is that of the longest prefix that has its port and protocol, and\n"
+		"there that with the fewest ports. --hash source has all flows of a client go to\n"
+		"one backend. The change is live at once; 'ringlb save' writes it to the\n"
+		"configuration file.",
 	.examples = "  ringlb vip add 192.0.2.10:80/tcp --pool web\n"
-		    "  ringlb vip add '[2001:db8::1]:443/udp' --pool web",
+		    "  ringlb vip add '[2001:db8::1]:443/udp' --pool web\n"
+		    "  ringlb vip add 192.0.2.0/24:any/tcp --pool web\n"
+		    "  ringlb vip add 192.0.2.10:10000-20000/udp --pool media --hash source",
 	.run = run_add,
 };
 
@@ -88,7 +94,8 @@ const struct cli_command cmd_vip_remove = {
 	.operands = {"VIP"},
 	.summary = "leave a VIP's packets to the kernel",
 	.about = "Stops balancing a VIP: its packets go to this machine's own network stack from\n"
-		 "now on. Connections through it break.",
-	.examples = "  ringlb vip remove 192.0.2.10:80/tcp",
+		 "now on, or to a wider VIP that has them too. Connections through it break.",
+	.examples = "  ringlb vip remove 192.0.2.10:80/tcp\n"
+		    "  ringlb vip remove 192.0.2.0/24:any/tcp",
 	.run = run_remove,
 };

@@ -78,8 +78,10 @@ void help_all(void)
 	}
 	puts("\noptions, before or after the command:");
 	print_options(NULL);
-	puts("\nA VIP is ADDRESS:PORT/PROTOCOL, like 192.0.2.10:80/tcp, [2001:db8::1]:443/tcp or,\n"
-	     "with port 0 for any, 192.0.2.10:0/udp.\n\n"
+	puts("\nA VIP is ADDRESS:PORT/PROTOCOL, like 192.0.2.10:80/tcp or [2001:db8::1]:443/tcp. "
+	     "The\n"
+	     "address may be a prefix, the port a range or any: 192.0.2.0/24:1000-2000/tcp,\n"
+	     "[2001:db8::/64]:any/udp.\n\n"
 	     "Exit status: 0 done, 1 refused or failed, 2 wrong usage.\n\n"
 	     "examples:\n"
 	     "  ringlb status\n"

@@ -171,10 +171,8 @@ int print_tables(const json_t *tables)
 int print_vips(const json_t *vips)
 {
 	static const struct table_column columns[] = {
-		{"VIP", TABLE_LEFT},
-		{"POOL", TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT},
-		{"BYTES", TABLE_RIGHT},
+		{"VIP", TABLE_LEFT},	  {"POOL", TABLE_LEFT},	  {"HASH", TABLE_LEFT},
+		{"PACKETS", TABLE_RIGHT}, {"BYTES", TABLE_RIGHT},
 	};
 	struct table table;
 
@@ -184,6 +182,7 @@ int print_vips(const json_t *vips)
 
 		text(&table, vip, "vip");
 		text(&table, vip, "pool");
+		text(&table, vip, "hash");
 		integer(&table, vip, "packets");
 		integer(&table, vip, "bytes");
 	}

@@ -86,7 +86,17 @@ bool value_is_vip(const char *text)
 	struct config_vip vip;
 
 	return !text_parse_vip(text, &vip) ||
-	       refuse("VIP", "must be like 192.0.2.10:80/tcp or [2001:db8::1]:443/udp", text);
+	       refuse("VIP",
+		      "must be like 192.0.2.10:80/tcp, [2001:db8::1]:443/udp or "
+		      "192.0.2.0/24:1000-2000/tcp",
+		      text);
+}
+
+bool value_is_hash(const char *text)
+{
+	enum config_hash hash;
+
+	return !text || !text_parse_hash(text, &hash) || refuse("hash", CONFIG_MUST_HASH, text);
 }
 
 bool value_is_endpoint(const char *text)

@@ -19,6 +19,7 @@ bool value_is_name(const char *what, const char *text);
 bool value_is_weight(const char *text);
 bool value_is_duration(const char *what, const char *text);
 bool value_is_vip(const char *text);
+bool value_is_hash(const char *text);
 
 bool value_is_quic_id(const char *text);
 

@@ -17,7 +17,7 @@ struct api_command {
 static const struct api_command commands[] = {
 	{"status", {}, api_status},
 	{"vip.list", {}, api_vip_list},
-	{"vip.add", {"vip", "pool"}, api_vip_add},
+	{"vip.add", {"vip", "pool", "hash?"}, api_vip_add},
 	{"vip.remove", {"vip"}, api_vip_remove},
 	{"pool.list", {}, api_pool_list},
 	{"backend.list", {"pool?"}, api_backend_list},

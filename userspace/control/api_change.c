@@ -10,6 +10,8 @@
 #include "control/api.h"
 #include "control/server.h"
 
+#define API_MUST_VIP "vip must be ADDRESS[/PREFIX]:PORT[-PORT]/PROTOCOL"
+
 /* NULL, or the refusal. On success @edited is a copy of the running configuration. */
 static json_t *begin(struct api *api, struct config *edited)
 {
@@ -36,13 +38,17 @@ static json_t *refuse(struct config *edited, const struct config_error *error)
 json_t *api_vip_add(struct api *api, json_t *request)
 {
 	const char *text = api_text(request, "vip"), *pool = api_text(request, "pool");
+	const char *hash = api_text(request, "hash");
 	struct config_error error = {};
 	struct config_vip vip = {};
 	struct config edited;
 	json_t *refusal;
 
 	if (text_parse_vip(text, &vip))
-		return server_error("vip must be ADDRESS:PORT/PROTOCOL, got '%s'", text);
+		return server_error(API_MUST_VIP ", got '%s'", text);
+	if (hash && text_parse_hash(hash, &vip.hash))
+		return server_error("hash must be 5-tuple, source or source-port-less, got '%s'",
+				    hash);
 	if (strlen(pool) > CONFIG_NAME_MAX)
 		return server_error("there is no pool '%s'", pool);
 	snprintf(vip.pool, sizeof(vip.pool), "%s", pool);
@@ -64,7 +70,7 @@ json_t *api_vip_remove(struct api *api, json_t *request)
 	json_t *refusal, *object;
 
 	if (text_parse_vip(text, &vip))
-		return server_error("vip must be ADDRESS:PORT/PROTOCOL, got '%s'", text);
+		return server_error(API_MUST_VIP ", got '%s'", text);
 	refusal = begin(api, &edited);
 	if (refusal)
 		return refusal;

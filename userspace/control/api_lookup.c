@@ -78,11 +78,8 @@ static void add_backend(struct api *api, const struct dataplane_match *match,
 static json_t *match_json(struct api *api, const struct lookup_query *query,
 			  const struct dataplane_match *match, int quic)
 {
-	struct config_vip wanted = {
-		.address = query->destination,
-		.protocol = query->protocol,
-		.port = match->vip.port ? query->destination_port : 0,
-	};
+	const struct config_vip wanted =
+		control_vip_of(&match->vip, match->prefix_len, match->last);
 	const struct config_vip *vip = config_find_vip(&api->control->running, &wanted);
 	char hash[HEX64_LEN], position[HEX64_LEN], text[TEXT_ENDPOINT_LEN];
 	const struct config_pool *pool;
@@ -94,8 +91,9 @@ static json_t *match_json(struct api *api, const struct lookup_query *query,
 	pool = config_find_pool(&api->control->running, vip->pool);
 	if ((!match->len && quic != QUIC_ID) || match->backend == BACKEND_NONE)
 		return server_error("pool '%s' has no backend with a weight above 0", pool->name);
-	object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip", text_vip(vip, text),
-			   "pool", pool->name, "forward", text_forward(pool->forward), "hash",
+	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip", text_vip(vip, text),
+			   "pool", pool->name, "forward", text_forward(pool->forward), "hashed",
+			   text_hash((enum config_hash)match->what), "hash",
 			   hex64(match->hash, hash), "slot", (int)match->slot, "position",
 			   hex64(match->position, position), "moving", (int)match->moving);
 	if (query->cid_len) {

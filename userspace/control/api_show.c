@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <errno.h>
+#include "config/match.h"
 #include "config/model.h"
 #include "config/quic.h"
 #include "config/text.h"
@@ -113,13 +114,14 @@ json_t *api_status(struct api *api, json_t *request)
 json_t *api_vip(struct api *api, const struct config_vip *vip)
 {
 	struct counter count = {};
-	char text[TEXT_ENDPOINT_LEN], address[TEXT_ADDRESS_LEN];
+	char text[TEXT_ENDPOINT_LEN], address[TEXT_PREFIX_LEN];
 	uint32_t id = ids_find(&api->control->vip_ids, text_vip(vip, text));
 
 	dataplane_count_vip(api->control->dp, id, &count);
-	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:I, s:I}", "vip", text, "address",
-			 text_address(&vip->address, address), "protocol",
-			 text_protocol(vip->protocol), "port", (int)vip->port, "pool", vip->pool,
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:I, s:I}", "vip", text, "address",
+			 text_prefix(&vip->address, vip->prefix_len, address), "protocol",
+			 text_protocol(vip->protocol), "port", (int)vip->port, "port_last",
+			 (int)config_vip_last(vip), "hash", text_hash(vip->hash), "pool", vip->pool,
 			 "packets", (json_int_t)count.packets, "bytes", (json_int_t)count.bytes);
 }
 

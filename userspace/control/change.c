@@ -185,7 +185,8 @@ int change_prepare(struct change *change, struct control *control, const struct 
 		err = assign_ids(change, error);
 	if (!err)
 		err = change_build_pools(change, error);
-	if (!err && (change_list_replies(change) || change_list_quic(change)))
+	if (!err &&
+	    (change_list_replies(change) || change_list_quic(change) || change_list_vips(change)))
 		err = control_fail(error, -ENOMEM, "out of memory");
 	if (!err) {
 		err = change_resolve(change);
@@ -280,6 +281,8 @@ void change_release(struct change *change)
 	free(change->attached);
 	free(change->replies);
 	free(change->quic);
+	free(change->vips);
+	free(change->prefixes);
 	ids_release(&change->pool_ids);
 	ids_release(&change->backend_ids);
 	ids_release(&change->vip_ids);

@@ -20,6 +20,12 @@ struct change_quic {
 	uint32_t backend;
 };
 
+/* One entry of the map of VIP prefixes. */
+struct change_prefix {
+	struct vip_prefix key;
+	struct vip_ranges value;
+};
+
 /**
  * struct change - a prepared step
  * @pools: n_pools of them, in the order of next->pools
@@ -40,6 +46,9 @@ struct change {
 	size_t n_replies;
 	struct change_quic *quic; /* ascending by key */
 	size_t n_quic;
+	struct vip *vips;		/* parallel to next->vips */
+	struct change_prefix *prefixes; /* ascending by key */
+	size_t n_prefixes;
 	struct ids pool_ids;
 	struct ids backend_ids;
 	struct ids vip_ids;
@@ -104,6 +113,15 @@ int change_list_quic(struct change *change);
 /* Write them, once the backends are there; take out all others. Return: 0 or -errno. */
 int change_commit_quic(struct change *change);
 void change_clean_quic(struct change *change);
+
+/*
+ * change_vips.c: fill change->vips and change->prefixes; write all VIPs; take out those that nobody
+ * wants any more; read the ids of those that are live. Return: 0 or -errno.
+ */
+int change_list_vips(struct change *change);
+int change_commit_vips(const struct change *change);
+void change_clean_vips(struct change *change);
+int change_read_vips(struct control *control);
 
 /* change_nexthops.c: resolve the backends of the new pools, waiting a moment for new ones. */
 int change_resolve(struct change *change);

@@ -10,19 +10,6 @@
 #include "config/text.h"
 #include "control/change.h"
 
-static bool wants_vip(void *context, const void *key)
-{
-	const struct change *change = context;
-
-	for (size_t v = 0; v < change->next->n_vips; v++) {
-		struct endpoint wanted = control_vip_key(&change->next->vips[v]);
-
-		if (!memcmp(&wanted, key, sizeof(wanted)))
-			return true;
-	}
-	return false;
-}
-
 static int compare_reply_key(const void *key, const void *reply)
 {
 	return memcmp(key, &((const struct change_reply *)reply)->key, sizeof(struct endpoint));
@@ -105,7 +92,7 @@ void change_clean(struct change *change)
 	struct control *control = change->control;
 
 	/* What cannot be removed now harms nobody, and the next change tries again. */
-	dataplane_prune_vips(control->dp, wants_vip, change);
+	change_clean_vips(change);
 	dataplane_prune_replies(control->dp, wants_reply, change);
 	change_clean_quic(change);
 	clean_labels(change);
@@ -114,7 +101,7 @@ void change_clean(struct change *change)
 		      change->n_pools);
 }
 
-/* Backends are live as (label, entry); VIPs name their ids themselves. */
+/* Backends are live as (label, entry). */
 static int read_label(struct control *control, const struct label_key *key,
 		      const struct label *label)
 {
@@ -136,31 +123,16 @@ static int read_label(struct control *control, const struct label_key *key,
 	return ids_add(&control->backend_ids, change_backend_key(&pool, &backend, text), key->id);
 }
 
-static int read_vip(struct control *control, const struct endpoint *key, const struct vip *value)
-{
-	struct config_vip vip = {
-		.protocol = key->protocol,
-		.port = ntohs(key->port),
-	};
-	char text[TEXT_ENDPOINT_LEN];
-
-	vip.address.family = key->family == ENDPOINT_IPV6 ? AF_INET6 : AF_INET;
-	memcpy(vip.address.bytes, key->address, sizeof(vip.address.bytes));
-	return ids_add(&control->vip_ids, text_vip(&vip, text), value->vip);
-}
-
 int control_read_ids(struct control *control)
 {
 	struct label_key label_key = {};
-	struct endpoint vip_key = {};
 	struct label label;
-	struct vip vip;
 	int err = 0;
 
 	while (!err && !dataplane_next_label(control->dp, &label_key, &label))
 		err = read_label(control, &label_key, &label);
-	while (!err && !dataplane_next_vip(control->dp, &vip_key, &vip))
-		err = read_vip(control, &vip_key, &vip);
+	if (!err)
+		err = change_read_vips(control);
 	ids_sort(&control->pool_ids);
 	ids_sort(&control->backend_ids);
 	ids_sort(&control->vip_ids);

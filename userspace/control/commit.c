@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/text.h"
+#include "config/match.h"
 #include "control/change.h"
 
 static uint8_t family_of(const struct config_address *address)
@@ -92,15 +92,19 @@ static int commit_backends(struct change *change)
 static void add_replies(struct change *change, const struct config_vip *vip,
 			const struct config_pool *pool)
 {
-	struct reply value = {.port = htons(vip->port)};
+	uint16_t port = config_vip_is_exact(vip) ? vip->port : 0;
+	struct reply value = {
+		.port = htons(port),
+		.flags = vip->port_last ? REPLY_IF_VIP : 0,
+	};
 
 	memcpy(value.address, vip->address.bytes, sizeof(value.address));
 	for (size_t b = 0; b < pool->n_backends; b++) {
 		const struct config_backend *backend = &pool->backends[b];
-		uint16_t port = backend->port ? backend->port : vip->port;
 
 		change->replies[change->n_replies++] = (struct change_reply){
-			.key = control_endpoint(&backend->address, vip->protocol, port),
+			.key = control_endpoint(&backend->address, vip->protocol,
+						backend->port ? backend->port : port),
 			.value = value,
 		};
 	}
@@ -110,6 +114,22 @@ static int compare_replies(const void *a, const void *b)
 {
 	return memcmp(&((const struct change_reply *)a)->key,
 		      &((const struct change_reply *)b)->key, sizeof(struct endpoint));
+}
+
+/* Ranges and any port of one address share a key; any port says the most. */
+static void unite_replies(struct change *change)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < change->n_replies; i++) {
+		struct change_reply *last = n ? &change->replies[n - 1] : NULL;
+
+		if (last && !compare_replies(last, &change->replies[i]))
+			last->value.flags &= change->replies[i].value.flags;
+		else
+			change->replies[n++] = change->replies[i];
+	}
+	change->n_replies = n;
 }
 
 int change_list_replies(struct change *change)
@@ -129,6 +149,7 @@ int change_list_replies(struct change *change)
 			add_replies(change, &next->vips[v], pool);
 	}
 	qsort(change->replies, change->n_replies, sizeof(*change->replies), compare_replies);
+	unite_replies(change);
 	return 0;
 }
 
@@ -152,32 +173,6 @@ static int commit_rings(struct change *change)
 		err = dataplane_publish_ring(change->control->dp, change->pools[p].id,
 					     change->ring_fds[p]);
 		change->ring_fds[p] = -1;
-	}
-	return err;
-}
-
-static int commit_vips(struct change *change)
-{
-	struct dataplane *dp = change->control->dp;
-	char text[TEXT_ENDPOINT_LEN];
-	int err = 0;
-
-	for (size_t v = 0; v < change->next->n_vips && !err; v++) {
-		const struct config_vip *vip = &change->next->vips[v];
-		struct endpoint key = control_vip_key(vip);
-		const struct config_pool *pool = config_find_pool(change->next, vip->pool);
-		const struct control_pool *live_pool = &change->pools[pool - change->next->pools];
-		struct vip live, value = {
-					 .vip = ids_find(&change->vip_ids, text_vip(vip, text)),
-					 .pool = (uint16_t)live_pool->id,
-				 };
-
-		if (vip->protocol == IPPROTO_UDP)
-			value.quic = live_pool->quic_lengths;
-		if (dataplane_get_vip(dp, &key, &live))
-			err = dataplane_reset_vip(dp, value.vip);
-		if (!err)
-			err = dataplane_set_vip(dp, &key, &value);
 	}
 	return err;
 }
@@ -223,7 +218,7 @@ int change_commit(struct change *change, struct control_error *error)
 	if (!err)
 		err = commit_rings(change);
 	if (!err)
-		err = commit_vips(change);
+		err = change_commit_vips(change);
 	return err ? control_fail(error, err, "cannot write to the data plane: %s", strerror(-err))
 		   : 0;
 }

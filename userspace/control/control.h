@@ -198,8 +198,18 @@ struct flow control_flow(const struct lookup_query *query);
 struct endpoint control_endpoint(const struct config_address *address, uint8_t protocol,
 				 uint16_t port);
 
-/** control_vip_key() - a VIP in the data plane's terms */
+/** control_vip_key() - a VIP of one address and one port in the data plane's terms */
 struct endpoint control_vip_key(const struct config_vip *vip);
+
+/**
+ * control_vip_of() - a VIP of the data plane as the configuration has it
+ * @at: its address and first port
+ * @prefix_len: of the address, in bits
+ * @last: its last port, in host byte order
+ *
+ * What the data plane does not know of it is zero.
+ */
+struct config_vip control_vip_of(const struct endpoint *at, uint8_t prefix_len, uint16_t last);
 
 /** control_note() - tell @options.note, if there is one */
 void control_note(const struct control *control, enum control_note what, const char *by,

@@ -290,6 +290,10 @@ static int compare_keys(const void *a, const void *b)
 		return x->protocol - y->protocol;
 	if (x->port != y->port)
 		return x->port - y->port;
+	if (x->port_last != y->port_last)
+		return x->port_last - y->port_last;
+	if (x->prefix_len != y->prefix_len)
+		return x->prefix_len - y->prefix_len;
 	return memcmp(x->address.bytes, y->address.bytes, len_bytes);
 }
 
@@ -305,8 +309,11 @@ static void compare_vip(const struct report *report, const void *context, const 
 		note(report, "removed vip %s", text);
 	else if (!was)
 		note(report, "added vip %s with pool '%s'", text, now->pool);
-	else if (strcmp(was->pool, now->pool) != 0)
+	if (now && was && strcmp(was->pool, now->pool) != 0)
 		note(report, "changed pool of vip %s: '%s' to '%s'", text, was->pool, now->pool);
+	if (now && was && was->hash != now->hash)
+		note(report, "changed hash of vip %s: %s to %s", text, text_hash(was->hash),
+		     text_hash(now->hash));
 }
 
 static int compare_vips(const struct report *report, const struct config *before,

@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "config/match.h"
 #include "control/lookup.h"
 #include "dataplane/dataplane.h"
 
@@ -19,7 +20,7 @@ static size_t append(uint8_t *key, size_t at, const void *bytes, size_t len)
 	return at + len;
 }
 
-uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed)
+uint64_t lookup_hash(const struct lookup_query *query, enum config_hash what, uint64_t seed)
 {
 	size_t address_len = query->source.family == AF_INET6 ? 16 : 4, len = 0;
 	uint16_t source_port = htons(query->source_port);
@@ -31,6 +32,10 @@ uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed)
 	len = append(key, len, &source_port, sizeof(source_port));
 	len = append(key, len, &destination_port, sizeof(destination_port));
 	len = append(key, len, &query->protocol, sizeof(query->protocol));
+	if (what == CONFIG_HASH_SOURCE)
+		memset(key + address_len, 0, len - address_len);
+	else if (what == CONFIG_HASH_SOURCE_PORT_LESS)
+		memset(key + 2 * address_len, 0, sizeof(source_port));
 	return XXH64(key, len, seed);
 }
 
@@ -71,22 +76,6 @@ struct ring_member *lookup_pool_members(const struct config_pool *pool)
 	return members;
 }
 
-static const struct config_vip *find_vip(const struct config *config,
-					 const struct lookup_query *query)
-{
-	struct config_vip wanted = {
-		.address = query->destination,
-		.protocol = query->protocol,
-		.port = query->destination_port,
-	};
-	const struct config_vip *vip = config_find_vip(config, &wanted);
-
-	if (vip)
-		return vip;
-	wanted.port = 0;
-	return config_find_vip(config, &wanted);
-}
-
 /* As packets are read: abi.h says what the octets of a connection id are. */
 static enum quic_count lookup_cid(const struct lookup_query *query, const struct config_pool *pool,
 				  const struct config_backend **backend)
@@ -117,11 +106,12 @@ int lookup_offline(const struct config *config, const struct lookup_query *query
 
 	if (query->source.family != query->destination.family)
 		return -EINVAL;
-	found.vip = find_vip(config, query);
+	found.vip = config_match_vip(config, &query->destination, query->protocol,
+				     query->destination_port);
 	if (!found.vip)
 		return -ENOENT;
 	found.pool = config_find_pool(config, found.vip->pool);
-	found.hash = lookup_hash(query, config->seed);
+	found.hash = lookup_hash(query, found.vip->hash, config->seed);
 	err = lookup_pool_ring(&ring, found.pool, config->seed);
 	if (err)
 		return err;

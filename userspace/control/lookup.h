@@ -33,8 +33,11 @@ struct lookup_result {
 	const char *quic_text;
 };
 
-/** lookup_hash() - XXH64 of the flow's packed 5-tuple (bpf/abi.h says how), with @seed */
-uint64_t lookup_hash(const struct lookup_query *query, uint64_t seed);
+/**
+ * lookup_hash() - XXH64 of the flow's packed 5-tuple (bpf/abi.h says how), with @seed
+ * @what: of the flow's VIP; what is left out counts as zero
+ */
+uint64_t lookup_hash(const struct lookup_query *query, enum config_hash what, uint64_t seed);
 
 /**
  * lookup_pool_members() - backends as the ring library takes them; free() it

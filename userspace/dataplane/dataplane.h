@@ -25,7 +25,7 @@
 
 struct dataplane;
 
-/* @key: a struct endpoint (VIPs, replies), struct quic_id or struct label_key */
+/* @key: a struct endpoint (VIPs, replies), vip_prefix, quic_id or label_key */
 typedef bool dataplane_keep(void *context, const void *key);
 
 struct dataplane_error {
@@ -46,6 +46,10 @@ struct dataplane_attachment {
 
 /**
  * struct dataplane_match - what the live maps say about a flow
+ * @vip: the address and the first port that the VIP has; of any, 0
+ * @prefix_len: of that address, in bits
+ * @last: the last port that the VIP has, in host byte order
+ * @what: enum vip_hash: what @hash is made of
  * @pool: id of the VIP's pool
  * @slot, @position, @backend (the owner): valid if @len is not 0
  * @moving: the arc moves; @previous is its previous owner, or BACKEND_NONE
@@ -54,8 +58,11 @@ struct dataplane_attachment {
  */
 struct dataplane_match {
 	struct endpoint vip;
+	uint8_t prefix_len;
+	uint16_t last;
 	uint32_t pool;
 	uint32_t quic;
+	uint8_t what;
 	uint64_t hash;
 	uint32_t len;
 	uint32_t slot;
@@ -205,6 +212,17 @@ int dataplane_remove_vip(struct dataplane *dp, const struct endpoint *key);
 int dataplane_get_vip(struct dataplane *dp, const struct endpoint *key, struct vip *value);
 int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip *value);
 int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *context);
+
+/**
+ * VIP prefixes: what is found where no VIP of dataplane_set_vip() is. Each value is
+ * complete for its prefix, so packets never see half of a change of one. It must not
+ * be that of a shorter prefix, too, as @ranges[0].prefix_len says which one it is of.
+ */
+int dataplane_set_prefix(struct dataplane *dp, const struct vip_prefix *key,
+			 const struct vip_ranges *value);
+int dataplane_next_prefix(struct dataplane *dp, struct vip_prefix *cursor,
+			  struct vip_ranges *value);
+int dataplane_prune_prefixes(struct dataplane *dp, dataplane_keep *keep, void *context);
 
 /* Replies of nat backends: backend endpoint -> what their source becomes. */
 int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key,

@@ -350,39 +350,19 @@ static void match_words(struct dataplane_match *match, const uint64_t *words)
 	match->previous = move.previous;
 }
 
-static int find_vip(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match,
-		    struct vip *vip)
-{
-	struct endpoint key = {
-		.port = flow->destination_port,
-		.protocol = flow->protocol,
-		.family = flow->family,
-	};
-	int err;
-
-	memcpy(key.address, flow->destination, sizeof(key.address));
-	err = dataplane_get_vip(dp, &key, vip);
-	if (err == -ENOENT) {
-		key.port = 0;
-		err = dataplane_get_vip(dp, &key, vip);
-	}
-	if (!err)
-		match->vip = key;
-	return err;
-}
-
 int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match)
 {
 	struct dataplane_match found = {};
 	struct live_ring live = {};
 	struct vip vip;
-	int err = find_vip(dp, flow, &found, &vip);
+	int err = tables_find_vip(dp, flow, &found, &vip);
 
 	if (!err)
 		err = live_ring_open(dp, vip.pool, &live);
 	if (err)
 		return err;
 	found.pool = vip.pool;
+	found.what = vip.hash;
 	found.hash = flow_hash_by(flow, vip.hash, live.words[RING_SEED_AT]);
 	found.quic = vip.quic;
 	match_words(&found, live.words);

@@ -59,6 +59,10 @@ int dataplane_fail(struct dataplane_error *error, int err, const char *format, .
 /* Give the flow tables of @object their sizes, before it is loaded. */
 int load_set_sizes(struct dataplane *dp, struct bpf_object *object);
 
+/* Find the VIP of @flow as the program does; fills what @match says of it. 0, -ENOENT, -errno. */
+int tables_find_vip(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match,
+		    struct vip *vip);
+
 /*
  * Note that the address of @endpoint is that of a VIP or of a nat backend: @what is
  * ADDRESS_*. Return: 0 or -errno.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,80 @@ int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *conte
 {
 	return table_prune(dp, dp->skeleton->maps.vips, sizeof(struct endpoint), VIPS_MAX,
 			   ADDRESS_VIP, keep, context);
+}
+
+int dataplane_set_prefix(struct dataplane *dp, const struct vip_prefix *key,
+			 const struct vip_ranges *value)
+{
+	struct vip_ranges live;
+
+	/* The look-up may find a shorter prefix, but that never has the same ranges. */
+	return table_set(bpf_map__fd(dp->skeleton->maps.vip_prefixes), key, value, &live,
+			 sizeof(live));
+}
+
+int dataplane_next_prefix(struct dataplane *dp, struct vip_prefix *cursor, struct vip_ranges *value)
+{
+	return table_next(bpf_map__fd(dp->skeleton->maps.vip_prefixes), cursor, value);
+}
+
+int dataplane_prune_prefixes(struct dataplane *dp, dataplane_keep *keep, void *context)
+{
+	return table_prune(dp, dp->skeleton->maps.vip_prefixes, sizeof(struct vip_prefix),
+			   VIP_PREFIXES_MAX, 0, keep, context);
+}
+
+/* Set all bits of an address from @bits on to zero. */
+static void cut_address(__be32 address[4], unsigned int bits)
+{
+	for (unsigned int word = 0; word < 4; word++, bits -= bits < 32 ? bits : 32)
+		address[word] &= bits < 32 ? htonl(~(UINT32_MAX >> bits)) : UINT32_MAX;
+}
+
+/* As vip_find_prefix() of the program. */
+static int find_prefix(struct dataplane *dp, struct dataplane_match *match, struct vip *vip)
+{
+	struct vip_prefix key = {
+		.prefixlen = VIP_PREFIX_BITS + 8 * sizeof(key.address),
+		.family = match->vip.family,
+		.protocol = match->vip.protocol,
+	};
+	uint16_t port = ntohs(match->vip.port);
+	struct vip_ranges ranges;
+
+	memcpy(key.address, match->vip.address, sizeof(key.address));
+	if (bpf_map_lookup_elem(bpf_map__fd(dp->skeleton->maps.vip_prefixes), &key, &ranges))
+		return -errno;
+	for (uint32_t i = 0; i < ranges.len && i < VIP_RANGES_MAX; i++) {
+		const struct vip_range *range = &ranges.ranges[i];
+
+		if (port < range->first || port > range->last)
+			continue;
+		cut_address(match->vip.address, range->prefix_len);
+		match->vip.port = htons(range->first);
+		match->prefix_len = range->prefix_len;
+		match->last = range->last;
+		*vip = range->vip;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int tables_find_vip(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match,
+		    struct vip *vip)
+{
+	int err;
+
+	match->vip = (struct endpoint){
+		.port = flow->destination_port,
+		.protocol = flow->protocol,
+		.family = flow->family,
+	};
+	memcpy(match->vip.address, flow->destination, sizeof(match->vip.address));
+	match->prefix_len = flow->family == ENDPOINT_IPV6 ? 128 : 32;
+	match->last = ntohs(flow->destination_port);
+	err = dataplane_get_vip(dp, &match->vip, vip);
+	return err == -ENOENT ? find_prefix(dp, match, vip) : err;
 }
 
 int dataplane_set_reply(struct dataplane *dp, const struct endpoint *key, const struct reply *value)
