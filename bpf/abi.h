@@ -217,6 +217,20 @@ struct backend {
 	__u8 flags;	   /* BACKEND_UDP_CHECKSUM */
 };
 
+/*
+ * The one value of map `encap`: what the outer headers of ipip and gue are made of. A
+ * source address is the prefix, whose other bits are zero, and bits of the flow's hash
+ * where `hosts_*` has ones. In IPv6 those are among the last 64.
+ */
+struct encap {
+	__u64 seed; /* of that hash */
+	__be32 source_ipv4;
+	__be32 hosts_ipv4;
+	__be32 source_ipv6[4];
+	__be32 hosts_ipv6[2];
+};
+_Static_assert(sizeof(struct encap) == 40, "encap value");
+
 /* gue: the outer UDP checksum is computed on IPv4 too, where 0 would do. */
 #define BACKEND_UDP_CHECKSUM 1
 
@@ -486,7 +500,8 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(DROP, SHORT_SCTP, "packet ends inside the SCTP header")                                  \
 	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")           \
 	X(HOLD, FRAGMENT, "later fragment before its first: ringlbd waits for that one")           \
-	X(DROP, FRAGMENT_NOT_HELD, "later fragment before its first, and no room to hold it")
+	X(DROP, FRAGMENT_NOT_HELD, "later fragment before its first, and no room to hold it")      \
+	X(DROP, NO_ROOM, "no room in the frame's buffer for the outer header")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

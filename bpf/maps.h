@@ -68,6 +68,13 @@ struct {
 	__type(value, struct backend);
 } backends SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct encap);
+} encap SEC(".maps");
+
 /* Interfaces that packets may leave by when they did not come in there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);

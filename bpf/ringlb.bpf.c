@@ -20,6 +20,7 @@
 #include "bpf/choose.h"
 #include "bpf/count.h"
 #include "bpf/forward_dr.h"
+#include "bpf/forward_encap.h"
 #include "bpf/forward_nat.h"
 #include "bpf/fragments.h"
 #include "bpf/maps.h"
@@ -29,16 +30,13 @@
 #include "bpf/transmit.h"
 #include "bpf/vip.h"
 
-static __always_inline enum verdict forward(struct packet *packet, __u32 id)
+/* Make the packet what @backend is to get. */
+static __always_inline enum verdict rewrite(struct xdp_md *ctx, struct packet *packet,
+					    const struct backend *backend,
+					    const struct nexthop *nexthop)
 {
-	const struct backend *backend = bpf_map_lookup_elem(&backends, &id);
-	const struct nexthop *nexthop;
-
-	if (!backend || !backend->forward)
-		return DROP_BAD_RING;
-	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
-	if (!nexthop->ifindex)
-		return DROP_NO_NEXTHOP;
+	if (forward_is_encap(backend))
+		return forward_encap(ctx, packet, backend, nexthop);
 	if (backend->forward == FORWARD_NAT) {
 		if (backend->family != packet->flow.family)
 			return DROP_WRONG_FAMILY;
@@ -47,6 +45,23 @@ static __always_inline enum verdict forward(struct packet *packet, __u32 id)
 		forward_nat(packet, backend);
 	}
 	forward_dr(packet, nexthop);
+	return CONTINUE;
+}
+
+static __always_inline enum verdict forward(struct xdp_md *ctx, struct packet *packet, __u32 id)
+{
+	const struct backend *backend = bpf_map_lookup_elem(&backends, &id);
+	const struct nexthop *nexthop;
+	enum verdict verdict;
+
+	if (!backend || !backend->forward)
+		return DROP_BAD_RING;
+	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
+	if (!nexthop->ifindex)
+		return DROP_NO_NEXTHOP;
+	verdict = rewrite(ctx, packet, backend, nexthop);
+	if (verdict != CONTINUE)
+		return verdict;
 	count_packet(&backend_count, id, packet);
 	return transmit(packet, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
 }
@@ -113,7 +128,7 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 		return verdict;
 	if (fate.reply)
 		return reply_forward(ctx, &packet, fate.reply);
-	return forward(&packet, fate.backend);
+	return forward(ctx, &packet, fate.backend);
 }
 
 SEC("xdp.frags")

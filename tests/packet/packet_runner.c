@@ -11,7 +11,8 @@
  *   vip        address protocol port last vip pool quic flags  quic, flags as in struct vip
  *   quic_id    pool config octets backend               octets are hex digits
  *   reply      address protocol port to_address to_port flags  flags as in struct reply
- *   backend    id address port forward     forward is "dr" or "nat"
+ *   backend    id address port forward flags   forward is "dr", "nat", "ipip" or "gue"
+ *   encap      seed source_ipv4 hosts_ipv4 source_ipv6 hosts_ipv6   all but seed addresses
  *   nexthop    id ifindex destination source
  *   ring       pool seed vnodes backends   an array of ids, of weight 1 each
  *   no_ring    pool
@@ -177,17 +178,49 @@ static json_t *do_reply(const json_t *command)
 	return done(dataplane_set_reply(rig.dp, &key, &value));
 }
 
+static uint8_t read_forward(const json_t *command)
+{
+	static const char *const names[] = {
+		[FORWARD_DR] = "dr",
+		[FORWARD_NAT] = "nat",
+		[FORWARD_IPIP] = "ipip",
+		[FORWARD_GUE] = "gue",
+	};
+
+	for (uint8_t i = FORWARD_DR; i < ARRAY_LEN(names); i++)
+		if (strcmp(text_of(command, "forward"), names[i]) == 0)
+			return i;
+	return 0;
+}
+
 static json_t *do_backend(const json_t *command)
 {
 	struct backend value = {
 		.port = htons((uint16_t)number_of(command, "port")),
-		.forward = strcmp(text_of(command, "forward"), "nat") ? FORWARD_DR : FORWARD_NAT,
+		.forward = read_forward(command),
+		.flags = (uint8_t)number_of(command, "flags"),
 	};
 
 	value.family = read_address(command, "address", value.address);
-	if (!value.family)
+	if (!value.family || !value.forward)
 		return NULL;
 	return done(dataplane_set_backend(rig.dp, number_of(command, "id"), &value));
+}
+
+static json_t *do_encap(const json_t *command)
+{
+	struct encap value = {.seed = number_of(command, "seed")};
+	__be32 ipv4[4], hosts_ipv4[4], hosts_ipv6[4];
+
+	if (read_address(command, "source_ipv4", ipv4) != ENDPOINT_IPV4 ||
+	    read_address(command, "hosts_ipv4", hosts_ipv4) != ENDPOINT_IPV4 ||
+	    read_address(command, "source_ipv6", value.source_ipv6) != ENDPOINT_IPV6 ||
+	    read_address(command, "hosts_ipv6", hosts_ipv6) != ENDPOINT_IPV6)
+		return NULL;
+	value.source_ipv4 = ipv4[0];
+	value.hosts_ipv4 = hosts_ipv4[0];
+	memcpy(value.hosts_ipv6, hosts_ipv6 + 2, sizeof(value.hosts_ipv6));
+	return done(dataplane_set_encap(rig.dp, &value));
 }
 
 static json_t *do_nexthop(const json_t *command)
@@ -341,9 +374,9 @@ static const struct {
 } handlers[] = {
 	{"shell", do_shell},	 {"ifindex", do_ifindex}, {"egress", do_egress},
 	{"vip", do_vip},	 {"reply", do_reply},	  {"backend", do_backend},
-	{"nexthop", do_nexthop}, {"ring", do_ring},	  {"no_ring", do_no_ring},
-	{"quic_id", do_quic_id}, {"run", do_run},	  {"fragments", do_fragments},
-	{"age", do_age},	 {"forget", do_forget},
+	{"encap", do_encap},	 {"nexthop", do_nexthop}, {"ring", do_ring},
+	{"no_ring", do_no_ring}, {"quic_id", do_quic_id}, {"run", do_run},
+	{"age", do_age},	 {"forget", do_forget},	  {"fragments", do_fragments},
 };
 
 static json_t *answer(const char *line)

@@ -237,10 +237,11 @@ int dataplane_set_quic_id(struct dataplane *dp, const struct quic_id *key,
 int dataplane_prune_quic_ids(struct dataplane *dp, dataplane_keep *keep, void *context);
 
 /**
- * Backends. Only `address`, `port`, `family` and `forward` of @backend count; an
- * entry that says the same keeps its next hop and its counters, any other one gets
- * an unknown next hop and counters of zero. No live ring may name an id whose entry
- * is changed or removed.
+ * Backends. Only `address`, `port`, `family`, `forward` and `flags` of @backend count.
+ * An entry for the same machine keeps its next hop, its counters and its flows: with nat
+ * that is one address and port, without it one address, however packets get there. Any
+ * other entry gets an unknown next hop and counters of zero, and no live ring may name
+ * its id meanwhile, nor one that is removed.
  */
 int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend);
 void dataplane_remove_backend(struct dataplane *dp, uint32_t id);
@@ -256,6 +257,9 @@ void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes);
 
 /** dataplane_set_nexthop() - change where frames for a live backend go, in one step */
 void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop);
+
+/** dataplane_set_encap() - what the outer headers of ipip and gue are made of */
+int dataplane_set_encap(struct dataplane *dp, const struct encap *encap);
 
 /** dataplane_allow_egress() - let packets leave by @ifindex that came in elsewhere */
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex);

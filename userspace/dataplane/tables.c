@@ -282,10 +282,23 @@ int dataplane_reset_vip(struct dataplane *dp, uint32_t vip)
 	return counter_reset(dp, bpf_map__fd(dp->skeleton->maps.vip_counters), vip);
 }
 
-static bool same_backend(const struct backend *a, const struct backend *b)
+/* The connections of direct return live on when only the way there changes; those of nat don't. */
+static bool same_machine(const struct backend *a, const struct backend *b)
 {
-	return a->forward == b->forward && a->family == b->family && a->port == b->port &&
-	       !memcmp(a->address, b->address, sizeof(a->address));
+	bool nat = b->forward == FORWARD_NAT;
+
+	return a->forward && nat == (a->forward == FORWARD_NAT) && a->family == b->family &&
+	       (!nat || a->port == b->port) && !memcmp(a->address, b->address, sizeof(a->address));
+}
+
+/* A packet that meets the change goes the old way or the new one: only gue reads the rest. */
+static void change_way(struct backend *live, const struct backend *backend)
+{
+	if (backend->forward != FORWARD_GUE)
+		__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->port, backend->port, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->flags, backend->flags, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
 }
 
 int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend)
@@ -297,8 +310,10 @@ int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backen
 	if (id >= BACKENDS_MAX)
 		return -ENOSPC;
 	live = &dp->backends[id];
-	if (same_backend(live, backend))
+	if (same_machine(live, backend)) {
+		change_way(live, backend);
 		return 0;
+	}
 	err = counter_reset(dp, bpf_map__fd(dp->skeleton->maps.backend_count), id);
 	if (err)
 		return err;
@@ -309,6 +324,7 @@ int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backen
 	memcpy(live->address, backend->address, sizeof(live->address));
 	live->port = backend->port;
 	live->family = backend->family;
+	live->flags = backend->flags;
 	/* Last: from here on the entry counts. */
 	__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
 	return 0;
@@ -334,6 +350,14 @@ void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes)
 	if (!(live->takes & BACKEND_TAKES_OLD) && (takes & BACKEND_TAKES_OLD))
 		live->incarnation++;
 	__atomic_store_n(&live->takes, takes, __ATOMIC_RELEASE);
+}
+
+int dataplane_set_encap(struct dataplane *dp, const struct encap *encap)
+{
+	struct encap live;
+	uint32_t key = 0;
+
+	return table_set(bpf_map__fd(dp->skeleton->maps.encap), &key, encap, &live, sizeof(live));
 }
 
 int dataplane_set_flow_times(struct dataplane *dp, const struct flow_times *times)

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ipip and gue: the packet travels unchanged inside a packet of ours, whose destination is
+ * the backend. Any family in any family. The backend takes the outer header off and answers
+ * the client directly.
+ *
+ *   ipip   IP in IP                                   RFC 2003, RFC 2473, RFC 4213
+ *   gue    IP in UDP in IP, nothing in between        draft-ietf-intarea-gue-09, variant 1
+ *
+ * The inner TTL stays too, though a tunnel that is part of a router's hop would take one:
+ * the backend is the packet's destination, and whose TTL ends at the load balancer is
+ * dropped before it gets here.
+ */
+#ifndef RINGLB_BPF_FORWARD_ENCAP_H
+#define RINGLB_BPF_FORWARD_ENCAP_H
+
+#include "bpf/csum_frame.h"
+#include "bpf/maps.h"
+#include "bpf/outer.h"
+#include "bpf/parse.h"
+
+#define OUTER_TTL		  64
+#define OUTER_DONT_FRAGMENT	  0x4000
+#define OUTER_FRAGMENT_OFFSET	  0x1fff
+#define OUTER_IPV4_WORDS	  (sizeof(struct iphdr) / sizeof(__u32))
+#define OUTER_TRAFFIC_CLASS_SHIFT 20
+
+/* What the outer header needs to know of the packet: no pointer outlives moving its head. */
+struct inner {
+	__u64 hash;
+	__u16 len;
+	__be16 id;
+	__be16 frag_off;
+	__u8 tos; /* DSCP and ECN */
+	__u8 protocol;
+};
+
+static __always_inline bool forward_is_encap(const struct backend *backend)
+{
+	return backend->forward == FORWARD_IPIP || backend->forward == FORWARD_GUE;
+}
+
+/* Bytes that the outer header adds to an IP packet for @backend; 0 for nat and dr. */
+static __always_inline __u32 encap_overhead(const struct backend *backend)
+{
+	__u32 len =
+		backend->family == ENDPOINT_IPV6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+
+	if (!forward_is_encap(backend))
+		return 0;
+	return backend->forward == FORWARD_GUE ? len + sizeof(struct udphdr) : len;
+}
+
+/*
+ * An IPv4 packet that may be fragmented keeps that right, and needs an id of its own for it:
+ * its sender's, plus the offset where it is itself one of several fragments with one id.
+ * Any other packet needs none. Source: RFC 2003, section 3.1; RFC 6864, section 4.
+ */
+static __always_inline void inner_read_ipv4(struct inner *inner, const struct iphdr *ip)
+{
+	inner->tos = ip->tos;
+	inner->protocol = IPPROTO_IPIP;
+	inner->frag_off = ip->frag_off & bpf_htons(OUTER_DONT_FRAGMENT);
+	if (!inner->frag_off)
+		inner->id = bpf_htons(bpf_ntohs(ip->id) +
+				      (bpf_ntohs(ip->frag_off) & OUTER_FRAGMENT_OFFSET));
+}
+
+/* Nobody on the way fragments an IPv6 packet. */
+static __always_inline void inner_read_ipv6(struct inner *inner, const struct ipv6hdr *ip)
+{
+	inner->tos = bpf_ntohl(*(const __be32 *)ip) >> OUTER_TRAFFIC_CLASS_SHIFT;
+	inner->protocol = IPPROTO_IPV6;
+	inner->frag_off = bpf_htons(OUTER_DONT_FRAGMENT);
+}
+
+static __always_inline __u8 outer_protocol(const struct inner *inner, const struct backend *backend)
+{
+	return backend->forward == FORWARD_GUE ? IPPROTO_UDP : inner->protocol;
+}
+
+/* The 20 bytes without options add up to 16 bits. */
+static __always_inline __u16 outer_ipv4_checksum(const struct iphdr *ip)
+{
+	const __u32 *words = (const __u32 *)ip;
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < OUTER_IPV4_WORDS; i++)
+		sum += words[i];
+	return csum_apply(0xffff, sum);
+}
+
+/* The addresses of the outer header, for the UDP checksum. */
+static __always_inline __u64 outer_sum_ipv4(const struct iphdr *ip)
+{
+	return (__u64)ip->saddr + ip->daddr;
+}
+
+static __always_inline __u64 outer_sum_ipv6(const struct ipv6hdr *ip)
+{
+	const __be32 *words = ip->saddr.in6_u.u6_addr32;
+	__u64 sum = 0;
+
+	/* The destination follows the source. */
+	for (__u32 i = 0; i < 8; i++)
+		sum += words[i];
+	return sum;
+}
+
+static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
+						     const struct inner *inner,
+						     const struct encap *values,
+						     const struct backend *backend, __u64 *pseudo)
+{
+	struct iphdr *ip = *pos;
+
+	if ((void *)(ip + 1) > end)
+		return DROP_NO_ROOM;
+	ip->version = 4;
+	ip->ihl = OUTER_IPV4_WORDS;
+	ip->tos = inner->tos;
+	ip->tot_len = bpf_htons(inner->len + encap_overhead(backend));
+	ip->id = inner->id;
+	ip->frag_off = inner->frag_off;
+	ip->ttl = OUTER_TTL;
+	ip->protocol = outer_protocol(inner, backend);
+	ip->check = 0;
+	ip->saddr = outer_source_ipv4(values, inner->hash);
+	ip->daddr = backend->address[0];
+	ip->check = outer_ipv4_checksum(ip);
+	*pseudo = outer_sum_ipv4(ip);
+	*pos = ip + 1;
+	return CONTINUE;
+}
+
+static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
+						     const struct inner *inner,
+						     const struct encap *values,
+						     const struct backend *backend, __u64 *pseudo)
+{
+	struct ipv6hdr *ip = *pos;
+
+	if ((void *)(ip + 1) > end)
+		return DROP_NO_ROOM;
+	*(__be32 *)ip = bpf_htonl(6U << 28 | (__u32)inner->tos << OUTER_TRAFFIC_CLASS_SHIFT |
+				  outer_label(inner->hash));
+	ip->payload_len = bpf_htons(inner->len + encap_overhead(backend) - sizeof(*ip));
+	ip->nexthdr = outer_protocol(inner, backend);
+	ip->hop_limit = OUTER_TTL;
+	outer_source_ipv6(values, inner->hash, ip->saddr.in6_u.u6_addr32);
+	__builtin_memcpy(&ip->daddr, backend->address, sizeof(ip->daddr));
+	*pseudo = outer_sum_ipv6(ip);
+	*pos = ip + 1;
+	return CONTINUE;
+}
+
+/*
+ * Zero stands for no checksum, which IPv6 has no room for (RFC 8200, section 8.1).
+ * @pseudo is the sum of the outer ones; the rest of the pseudo-header is protocol and
+ * length. All bytes are summed: to trust the inner checksum would be quicker, but it need
+ * not be there, nor right, nor for all of the packet.
+ */
+static __always_inline enum verdict outer_write_udp(void *pos, void *end, const struct inner *inner,
+						    const struct backend *backend, __u64 pseudo)
+{
+	struct udphdr *udp = pos;
+	__u16 check;
+
+	if ((void *)(udp + 1) > end)
+		return DROP_NO_ROOM;
+	udp->source = bpf_htons(outer_port(inner->hash));
+	udp->dest = backend->port;
+	udp->len = bpf_htons(inner->len + sizeof(*udp));
+	udp->check = 0;
+	if (backend->family != ENDPOINT_IPV6 && !(backend->flags & BACKEND_UDP_CHECKSUM))
+		return CONTINUE;
+	pseudo += bpf_htons(IPPROTO_UDP) + udp->len;
+	if (!csum_frame(udp, inner->len + sizeof(*udp), end, &pseudo))
+		return DROP_NO_ROOM;
+	check = csum_apply(0xffff, pseudo);
+	udp->check = check ? check : 0xffff;
+	return CONTINUE;
+}
+
+/*
+ * Cut what follows the IP packet in the frame, and make room in front. Ethernet padding
+ * is no part of the packet, and behind a longer one it is not needed.
+ */
+static __always_inline bool encap_make_room(struct xdp_md *ctx, const struct packet *packet,
+					    __u32 overhead)
+{
+	__u32 padding = packet->frame_len - sizeof(struct ethhdr) - packet->ip_len;
+
+	if (padding && bpf_xdp_adjust_tail(ctx, -(int)padding))
+		return false;
+	return !bpf_xdp_adjust_head(ctx, -(int)overhead);
+}
+
+static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct inner *inner,
+						const struct encap *values,
+						const struct backend *backend,
+						const struct nexthop *nexthop)
+{
+	void *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	void *pos = eth + 1;
+	enum verdict verdict;
+	__u64 pseudo;
+
+	if (pos > end)
+		return DROP_NO_ROOM;
+	__builtin_memcpy(eth->h_dest, nexthop->destination, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, nexthop->source, ETH_ALEN);
+	if (backend->family == ENDPOINT_IPV6) {
+		eth->h_proto = bpf_htons(ETH_P_IPV6);
+		verdict = outer_write_ipv6(&pos, end, inner, values, backend, &pseudo);
+	} else {
+		eth->h_proto = bpf_htons(ETH_P_IP);
+		verdict = outer_write_ipv4(&pos, end, inner, values, backend, &pseudo);
+	}
+	if (verdict == CONTINUE && backend->forward == FORWARD_GUE)
+		verdict = outer_write_udp(pos, end, inner, backend, pseudo);
+	return verdict;
+}
+
+/* No pointer into the frame is good afterwards. */
+static __always_inline enum verdict forward_encap(struct xdp_md *ctx, const struct packet *packet,
+						  const struct backend *backend,
+						  const struct nexthop *nexthop)
+{
+	__u32 zero = 0;
+	const struct encap *values = bpf_map_lookup_elem(&encap, &zero);
+	struct inner inner = {.len = packet->ip_len};
+
+	if (!values)
+		return DROP_NO_ROOM;
+	inner.hash = outer_hash(values, &packet->flow);
+	if (packet_is_ipv6(packet))
+		inner_read_ipv6(&inner, packet->ipv6);
+	else
+		inner_read_ipv4(&inner, packet->ipv4);
+	if (!encap_make_room(ctx, packet, encap_overhead(backend)))
+		return DROP_NO_ROOM;
+	return outer_write(ctx, &inner, values, backend, nexthop);
+}
+
+#endif
