@@ -123,6 +123,10 @@ static void test_each_field_counts(void **state)
 	DIFFERS(n_pools, 2);
 	DIFFERS(pools[0].name[0], 'W');
 	DIFFERS(pools[0].forward, CONFIG_DR);
+	DIFFERS(pools[0].gue_port, 7);
+	DIFFERS(pools[0].gue_checksum, CONFIG_GUE_FULL);
+	DIFFERS(encap.source_ipv4.len, 31);
+	DIFFERS(encap.source_ipv6.address.bytes[15], 1);
 	DIFFERS(pools[0].vnodes, 201);
 	DIFFERS(pools[0].placement, CONFIG_CAPPED);
 	DIFFERS(pools[0].cells, 256);

@@ -100,9 +100,32 @@ static void draw_flows(struct config_flows *flows, unsigned int *seed)
 	flows->closing_ms = 1000 + (uint32_t)rand_r(seed) % 100000;
 }
 
+static void draw_prefix(struct config_prefix *prefix, uint8_t family, unsigned int *seed)
+{
+	unsigned int bits = family == AF_INET ? 32 : 128;
+
+	*prefix = (struct config_prefix){.address = {.family = family}};
+	prefix->len = (uint8_t)(8 + (unsigned int)rand_r(seed) % (bits - 7));
+	prefix->address.bytes[0] = family == AF_INET ? 10 : 0x20;
+	for (unsigned int bit = 8; bit < prefix->len; bit++)
+		if (rand_r(seed) % 2)
+			prefix->address.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+}
+
+static void draw_forward(struct config_pool *pool, unsigned int *seed)
+{
+	pool->forward = (enum config_forward)(rand_r(seed) % 4);
+	if (pool->forward != CONFIG_GUE)
+		return;
+	pool->gue_port = (uint16_t)(1 + rand_r(seed) % 65535);
+	pool->gue_checksum = rand_r(seed) % 2 ? CONFIG_GUE_ZERO : CONFIG_GUE_FULL;
+}
+
 static void draw_config(struct config *config, unsigned int *seed)
 {
 	draw_flows(&config->flows, seed);
+	draw_prefix(&config->encap.source_ipv4, AF_INET, seed);
+	draw_prefix(&config->encap.source_ipv6, AF_INET6, seed);
 	config->seed = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed);
 	config->n_interfaces = 1 + (size_t)rand_r(seed) % 3;
 	config->interfaces = calloc(config->n_interfaces, sizeof(*config->interfaces));
@@ -117,7 +140,7 @@ static void draw_config(struct config *config, unsigned int *seed)
 		struct config_pool *pool = &config->pools[i];
 
 		strcpy(pool->name, names[(size_t)rand_r(seed) % COUNT(names)]);
-		pool->forward = rand_r(seed) % 2 ? CONFIG_NAT : CONFIG_DR;
+		draw_forward(pool, seed);
 		pool->vnodes = 1 + (uint32_t)rand_r(seed) % 500;
 		if (rand_r(seed) % 2) {
 			pool->placement = CONFIG_CAPPED;

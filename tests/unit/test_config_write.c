@@ -314,7 +314,7 @@ static void test_invalid(void **state)
 	REFUSED(interfaces[0].name[1], '/',
 		"interface 'e/h0': name must be 1 to 15 bytes without '/', ':' or spaces, got "
 		"'e/h0'");
-	REFUSED(pools[0].forward, 7, "pool 'web': forward must be nat or dr");
+	REFUSED(pools[0].forward, 7, "pool 'web': forward must be nat, dr, ipip or gue");
 	REFUSED(pools[0].vnodes, 0, "pool 'web': vnodes must be 1 to 2097152, got '0'");
 	REFUSED(pools[0].vnodes, CONFIG_POSITIONS_MAX + 1,
 		"pool 'web': vnodes must be 1 to 2097152, got '2097153'");

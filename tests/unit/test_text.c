@@ -423,6 +423,10 @@ static void test_words(void **state)
 	(void)state;
 	assert_string_equal(text_forward(CONFIG_NAT), "nat");
 	assert_string_equal(text_forward(CONFIG_DR), "dr");
+	assert_string_equal(text_forward(CONFIG_IPIP), "ipip");
+	assert_string_equal(text_forward(CONFIG_GUE), "gue");
+	assert_string_equal(text_gue_checksum(CONFIG_GUE_ZERO), "zero");
+	assert_string_equal(text_gue_checksum(CONFIG_GUE_FULL), "full");
 	assert_string_equal(text_mode(CONFIG_NATIVE), "native");
 	assert_string_equal(text_mode(CONFIG_GENERIC), "generic");
 }

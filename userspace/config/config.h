@@ -37,7 +37,10 @@ enum config_mode { CONFIG_NATIVE, CONFIG_GENERIC };
 /* How a pool's backends get their arcs; docs/ring.md. */
 enum config_placement { CONFIG_RING, CONFIG_CAPPED };
 
-enum config_forward { CONFIG_DR, CONFIG_NAT };
+enum config_forward { CONFIG_DR, CONFIG_NAT, CONFIG_IPIP, CONFIG_GUE };
+
+/* The outer UDP checksum of gue over IPv4; over IPv6 it is always there. */
+enum config_gue_checksum { CONFIG_GUE_NONE, CONFIG_GUE_ZERO, CONFIG_GUE_FULL };
 
 /* What a pool does when all its backends are down: as if all were up, or nothing. */
 enum config_panic { CONFIG_PANIC_ALL, CONFIG_PANIC_NONE };
@@ -55,6 +58,12 @@ enum config_check_type {
 struct config_address {
 	uint8_t family;
 	uint8_t bytes[16];
+};
+
+/* The first @len bits of an address; the others are zero. */
+struct config_prefix {
+	struct config_address address;
+	uint8_t len;
 };
 
 struct config_interface {
@@ -124,10 +133,15 @@ struct config_check {
 	uint32_t jitter_percent;
 };
 
-/* cells and epsilon_milli are those of CONFIG_CAPPED, 0 otherwise. */
+/*
+ * gue_port, in host byte order, and gue_checksum are those of CONFIG_GUE, cells and
+ * epsilon_milli those of CONFIG_CAPPED; 0 otherwise.
+ */
 struct config_pool {
 	char name[CONFIG_NAME_MAX + 1];
 	enum config_forward forward;
+	uint16_t gue_port;
+	enum config_gue_checksum gue_checksum;
 	enum config_placement placement;
 	uint32_t vnodes;
 	uint32_t cells;
@@ -184,9 +198,16 @@ struct config_flows {
 	uint32_t closing_ms;
 };
 
+/* Where the outer sources of ipip and gue are taken from. */
+struct config_encap {
+	struct config_prefix source_ipv4;
+	struct config_prefix source_ipv6;
+};
+
 struct config {
 	uint64_t seed;
 	struct config_flows flows;
+	struct config_encap encap;
 	struct config_interface *interfaces;
 	size_t n_interfaces;
 	struct config_pool *pools;

@@ -23,7 +23,9 @@ _Static_assert(CONFIG_WEIGHT_MAX == 1000 * CONFIG_WEIGHT_ONE, "CONFIG_MUST_WEIGH
 	"must be 1 to 63 letters, digits, '.', '_' or '-', starting with a letter or digit"
 #define CONFIG_MUST_INTERFACE "must be 1 to 15 bytes without '/', ':' or spaces"
 #define CONFIG_MUST_MODE      "must be native or generic"
-#define CONFIG_MUST_FORWARD   "must be nat or dr"
+#define CONFIG_MUST_FORWARD   "must be nat, dr, ipip or gue"
+#define CONFIG_MUST_GUE_PORT  "must be 1 to 65535"
+#define CONFIG_MUST_CHECKSUM  "must be zero or full"
 #define CONFIG_MUST_PANIC     "must be all or none"
 #define CONFIG_MUST_PROTOCOL  "must be tcp or udp"
 #define CONFIG_MUST_PREFIX                                                                         \

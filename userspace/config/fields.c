@@ -21,7 +21,7 @@ static const char *where(const struct mapping *mapping, char out[WHERE_LEN])
 {
 	char path[CONFIG_PLACE_LEN];
 
-	if (mapping->place->section == CONFIG_ROOT)
+	if (mapping->place->section == CONFIG_ROOT && !mapping->place->field)
 		return " at the top level";
 	snprintf(out, WHERE_LEN, " in %s", config_place_path(mapping->place, path));
 	return out;

@@ -31,7 +31,11 @@ static void *array_copy(const void *items, size_t n, size_t item_bytes)
 
 int config_copy(struct config *to, const struct config *from)
 {
-	struct config copy = {.seed = from->seed, .flows = from->flows};
+	struct config copy = {
+		.seed = from->seed,
+		.flows = from->flows,
+		.encap = from->encap,
+	};
 
 	copy.interfaces =
 		array_copy(from->interfaces, from->n_interfaces, sizeof(*from->interfaces));
@@ -207,8 +211,10 @@ static bool pool_equal(const void *a, const void *b)
 {
 	const struct config_pool *x = a, *y = b;
 
-	return x->forward == y->forward && x->placement == y->placement && x->vnodes == y->vnodes &&
-	       x->cells == y->cells && x->epsilon_milli == y->epsilon_milli &&
+	return x->forward == y->forward && x->gue_port == y->gue_port &&
+	       x->gue_checksum == y->gue_checksum && x->placement == y->placement &&
+	       x->vnodes == y->vnodes && x->cells == y->cells &&
+	       x->epsilon_milli == y->epsilon_milli &&
 	       x->panic == y->panic && config_check_equal(&x->check, &y->check) &&
 	       x->n_backends == y->n_backends &&
 	       arrays_equal(x->backends, y->backends, x->n_backends, sizeof(*x->backends),
@@ -225,6 +231,7 @@ static bool vip_equal(const void *a, const void *b)
 bool config_equal(const struct config *a, const struct config *b)
 {
 	return a->seed == b->seed && !memcmp(&a->flows, &b->flows, sizeof(a->flows)) &&
+	       !memcmp(&a->encap, &b->encap, sizeof(a->encap)) &&
 	       a->n_interfaces == b->n_interfaces && a->n_pools == b->n_pools &&
 	       a->n_vips == b->n_vips &&
 	       arrays_equal(a->interfaces, b->interfaces, a->n_interfaces, sizeof(*a->interfaces),

@@ -186,7 +186,7 @@ static int check_pool_addresses(const struct config_validation *check, size_t po
 	struct config_place place = {CONFIG_BACKEND, pool_index, 0, "address"};
 	char address[TEXT_ADDRESS_LEN], text[TEXT_ENDPOINT_LEN];
 
-	if (pool->forward != CONFIG_NAT)
+	if (pool->forward == CONFIG_DR)
 		return 0;
 	for (; place.index < pool->n_backends; place.index++) {
 		const struct config_backend *backend = &pool->backends[place.index];
@@ -194,10 +194,10 @@ static int check_pool_addresses(const struct config_validation *check, size_t po
 
 		if (vip)
 			return config_refuse(check, &place,
-					     "%s is also that of VIP %s: what nat sends there "
+					     "%s is also that of VIP %s: what %s sends there "
 					     "would come back",
 					     text_address(&backend->address, address),
-					     text_vip(vip, text));
+					     text_vip(vip, text), text_forward(pool->forward));
 	}
 	return 0;
 }

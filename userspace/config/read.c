@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/check.h"
+#include "config/encap.h"
 #include "config/flows.h"
 #include "config/fields.h"
 #include "config/placement.h"
@@ -16,6 +17,7 @@
 #define MUST_DRAIN	    "must be keep, remove or no"
 #define MUST_DRAIN_UNTIL    "must be UNIX time in seconds"
 #define VNODES_DEFAULT	    200
+#define GUE_PORT_DEFAULT    6080 /* as registered with IANA */
 #define CONFIG_MUST_ADDRESS "must be an IPv4 or IPv6 address"
 #define MUST_PORT	    "must be 0 to 65535"
 #define COUNT(array)	    (sizeof(array) / sizeof((array)[0]))
@@ -67,12 +69,33 @@ static int parse_mode(const char *text, void *out)
 
 static int parse_forward(const char *text, void *out)
 {
-	enum config_forward *forward = out;
+	for (enum config_forward forward = CONFIG_DR; forward <= CONFIG_GUE; forward++) {
+		if (strcmp(text, text_forward(forward)) != 0)
+			continue;
+		*(enum config_forward *)out = forward;
+		return 0;
+	}
+	return -EINVAL;
+}
 
-	if (!strcmp(text, "nat"))
-		*forward = CONFIG_NAT;
-	else if (!strcmp(text, "dr"))
-		*forward = CONFIG_DR;
+static int parse_gue_port(const char *text, void *out)
+{
+	uint16_t port;
+
+	if (text_parse_port(text, &port) || !port)
+		return -EINVAL;
+	*(uint16_t *)out = port;
+	return 0;
+}
+
+static int parse_gue_checksum(const char *text, void *out)
+{
+	enum config_gue_checksum *checksum = out;
+
+	if (!strcmp(text, "zero"))
+		*checksum = CONFIG_GUE_ZERO;
+	else if (!strcmp(text, "full"))
+		*checksum = CONFIG_GUE_FULL;
 	else
 		return -EINVAL;
 	return 0;
@@ -147,8 +170,8 @@ static const char *hint_weight(const char *text)
 }
 
 /* The place in its table of a field that is no single value, from which it is read. */
-enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_VIPS };
-enum { POOL_CHECK = 7, POOL_BACKENDS };
+enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_ENCAP, ROOT_VIPS };
+enum { POOL_CHECK = 9, POOL_BACKENDS };
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
@@ -162,6 +185,7 @@ static const struct config_field root_fields[] = {
 	[ROOT_INTERFACES] = {.name = "interfaces", .required = true},
 	[ROOT_POOLS] = {.name = "pools"},
 	[ROOT_FLOWS] = {.name = "flows", .mapping = true},
+	[ROOT_ENCAP] = {.name = "encap", .mapping = true},
 	[ROOT_VIPS] = {.name = "vips"},
 };
 
@@ -185,6 +209,14 @@ static const struct config_field pool_fields[] = {
 	 .parse = parse_forward,
 	 .must = CONFIG_MUST_FORWARD,
 	 AT(config_pool, forward)},
+	{.name = "gue_port",
+	 .parse = parse_gue_port,
+	 .must = CONFIG_MUST_GUE_PORT,
+	 AT(config_pool, gue_port)},
+	{.name = "gue_checksum",
+	 .parse = parse_gue_checksum,
+	 .must = CONFIG_MUST_CHECKSUM,
+	 AT(config_pool, gue_checksum)},
 	{.name = "vnodes",
 	 .parse = parse_vnodes,
 	 .must = CONFIG_MUST_VNODES,
@@ -297,6 +329,16 @@ static int read_backends(struct reader *reader, struct config_pool *pool, size_t
 	return err;
 }
 
+static void set_gue_defaults(struct config_pool *pool)
+{
+	if (pool->forward != CONFIG_GUE)
+		return;
+	if (!pool->gue_port)
+		pool->gue_port = GUE_PORT_DEFAULT;
+	if (!pool->gue_checksum)
+		pool->gue_checksum = CONFIG_GUE_ZERO;
+}
+
 static int read_pools(struct reader *reader, struct config *config, const yaml_node_t *list)
 {
 	struct config_place place = {.section = CONFIG_POOL};
@@ -318,6 +360,7 @@ static int read_pools(struct reader *reader, struct config *config, const yaml_n
 			reader->document, config_node_item(reader->document, list, place.index),
 			&place, pool_fields, COUNT(pool_fields), pool, nodes, reader->error);
 		config_placement_fill(pool);
+		set_gue_defaults(pool);
 		if (!err && nodes[POOL_CHECK])
 			err = config_check_read(reader->document, nodes[POOL_CHECK], place.index,
 						&pool->check, reader->error);
@@ -357,6 +400,10 @@ static int read_root(struct reader *reader, struct config *config)
 		err = config_flows_read(reader->document, lists[ROOT_FLOWS], &config->flows,
 					reader->error);
 
+	config->encap = config_encap_default;
+	if (!err && lists[ROOT_ENCAP])
+		err = config_encap_read(reader->document, lists[ROOT_ENCAP], &config->encap,
+					reader->error);
 	if (!err && lists[ROOT_INTERFACES])
 		err = read_interfaces(reader, config, lists[ROOT_INTERFACES]);
 	if (!err && lists[ROOT_POOLS])

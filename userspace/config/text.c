@@ -54,6 +54,52 @@ int text_parse_address(const char *text, struct config_address *address)
 	return 0;
 }
 
+/* Split at the slash; @is_clean tells if all bits behind the length are zero. */
+static int parse_prefix(const char *text, struct config_prefix *prefix, bool *is_clean)
+{
+	const char *slash = strchr(text, '/'), *end;
+	char host[TEXT_ADDRESS_LEN];
+	struct config_prefix parsed;
+	uint64_t len, bits;
+
+	if (!slash || (size_t)(slash - text) >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, (size_t)(slash - text));
+	host[slash - text] = '\0';
+	if (text_parse_address(host, &parsed.address))
+		return -EINVAL;
+	bits = parsed.address.family == AF_INET ? 32 : 128;
+	end = read_decimal(slash + 1, bits, &len);
+	if (!end || *end)
+		return -EINVAL;
+	parsed.len = (uint8_t)len;
+	*is_clean = true;
+	for (uint64_t bit = len; bit < bits; bit++)
+		if (parsed.address.bytes[bit / 8] & 0x80 >> bit % 8)
+			*is_clean = false;
+	*prefix = parsed;
+	return 0;
+}
+
+int text_parse_network(const char *text, struct config_prefix *prefix)
+{
+	struct config_prefix parsed;
+	bool is_clean;
+
+	if (parse_prefix(text, &parsed, &is_clean) || !is_clean)
+		return -EINVAL;
+	*prefix = parsed;
+	return 0;
+}
+
+bool text_is_prefix_of_host(const char *text)
+{
+	struct config_prefix prefix;
+	bool is_clean;
+
+	return !parse_prefix(text, &prefix, &is_clean) && !is_clean;
+}
+
 int text_parse_port(const char *text, uint16_t *port)
 {
 	uint64_t value;
@@ -201,6 +247,14 @@ const char *text_address(const struct config_address *address, char out[TEXT_ADD
 	return out;
 }
 
+const char *text_network(const struct config_prefix *prefix, char out[TEXT_PREFIX_LEN])
+{
+	char host[TEXT_ADDRESS_LEN];
+
+	snprintf(out, TEXT_PREFIX_LEN, "%s/%d", text_address(&prefix->address, host), prefix->len);
+	return out;
+}
+
 const char *text_endpoint(const struct config_address *address, uint16_t port,
 			  char out[TEXT_ENDPOINT_LEN])
 {
@@ -247,6 +301,23 @@ const char *text_forward(enum config_forward forward)
 		return "dr";
 	case CONFIG_NAT:
 		return "nat";
+	case CONFIG_IPIP:
+		return "ipip";
+	case CONFIG_GUE:
+		return "gue";
+	}
+	return "?";
+}
+
+const char *text_gue_checksum(enum config_gue_checksum checksum)
+{
+	switch (checksum) {
+	case CONFIG_GUE_NONE:
+		return "none";
+	case CONFIG_GUE_ZERO:
+		return "zero";
+	case CONFIG_GUE_FULL:
+		return "full";
 	}
 	return "?";
 }

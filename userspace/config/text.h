@@ -20,6 +20,12 @@
 /* "192.0.2.1" or "2001:db8::1"; no zone, no prefix length, no host name. */
 int text_parse_address(const char *text, struct config_address *address);
 
+/* "192.0.2.0/24", "192.0.2.1/32"; the length must be there. Refused if a bit behind the length is set. */
+int text_parse_network(const char *text, struct config_prefix *prefix);
+
+/* True if the text would be a prefix but for such bits. */
+bool text_is_prefix_of_host(const char *text);
+
 /* "0" to "65535", decimal digits only. */
 int text_parse_port(const char *text, uint16_t *port);
 
@@ -62,6 +68,7 @@ bool text_is_name(const char *text);
 
 /* Each fills @out and returns it, for use in a printf() argument. */
 const char *text_address(const struct config_address *address, char out[TEXT_ADDRESS_LEN]);
+const char *text_network(const struct config_prefix *prefix, char out[TEXT_PREFIX_LEN]);
 const char *text_endpoint(const struct config_address *address, uint16_t port,
 			  char out[TEXT_ENDPOINT_LEN]);
 const char *text_vip(const struct config_vip *vip, char out[TEXT_ENDPOINT_LEN]);
@@ -74,6 +81,7 @@ const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN]);
 const char *text_protocol(uint8_t protocol);
 const char *text_forward(enum config_forward forward);
 const char *text_placement(enum config_placement placement);
+const char *text_gue_checksum(enum config_gue_checksum checksum);
 const char *text_mode(enum config_mode mode);
 const char *text_panic(enum config_panic panic);
 const char *text_check_type(enum config_check_type type);

@@ -97,6 +97,11 @@ static int check_interfaces(const struct config_validation *check)
 	return check_count(check, "interfaces", config->n_interfaces, CONFIG_INTERFACES_MAX);
 }
 
+static const char *article_forward(enum config_forward forward)
+{
+	return forward == CONFIG_IPIP ? "an ipip" : forward == CONFIG_GUE ? "a gue" : "a dr";
+}
+
 static int check_backend(const struct config_validation *check, struct config_place place)
 {
 	const struct config_pool *pool = &check->config->pools[place.pool];
@@ -110,11 +115,11 @@ static int check_backend(const struct config_validation *check, struct config_pl
 	err = config_address_validate(check, place, &backend->address);
 	if (err)
 		return err;
-	if (backend->port && pool->forward == CONFIG_DR) {
+	if (backend->port && pool->forward != CONFIG_NAT) {
 		place.field = "port";
 		return config_refuse(check, &place,
-				     "must be left out, got '%d' (a dr pool cannot rewrite ports)",
-				     backend->port);
+				     "must be left out, got '%d' (%s pool cannot rewrite ports)",
+				     backend->port, article_forward(pool->forward));
 	}
 	if (*backend->rack && !text_is_name(backend->rack)) {
 		place.field = "rack";
@@ -144,6 +149,26 @@ static uint64_t positions_of(const struct config_pool *pool)
 	return sum;
 }
 
+static int check_gue(const struct config_validation *check, struct config_place place,
+		     const struct config_pool *pool)
+{
+	if (pool->forward == CONFIG_GUE) {
+		place.field = "gue_port";
+		if (!pool->gue_port)
+			return config_refuse(check, &place, CONFIG_MUST_GUE_PORT);
+		place.field = "gue_checksum";
+		if (pool->gue_checksum != CONFIG_GUE_ZERO && pool->gue_checksum != CONFIG_GUE_FULL)
+			return config_refuse(check, &place, CONFIG_MUST_CHECKSUM);
+		return 0;
+	}
+	if (!pool->gue_port && pool->gue_checksum == CONFIG_GUE_NONE)
+		return 0;
+	place.field = pool->gue_port ? "gue_port" : "gue_checksum";
+	return config_refuse(check, &place, "is for gue, and this is %s pool: leave it out",
+			     pool->forward == CONFIG_NAT ? "a nat"
+							 : article_forward(pool->forward));
+}
+
 static int check_pool(const struct config_validation *check, struct config_place place)
 {
 	const struct config_pool *pool = &check->config->pools[place.index];
@@ -153,10 +178,13 @@ static int check_pool(const struct config_validation *check, struct config_place
 
 	if (!text_is_name(pool->name))
 		return refuse_name(check, place, pool->name, sizeof(pool->name), CONFIG_MUST_NAME);
-	if (pool->forward != CONFIG_NAT && pool->forward != CONFIG_DR) {
+	if (pool->forward < CONFIG_DR || pool->forward > CONFIG_GUE) {
 		place.field = "forward";
 		return config_refuse(check, &place, CONFIG_MUST_FORWARD);
 	}
+	err = check_gue(check, place, pool);
+	if (err)
+		return err;
 	if (pool->vnodes < 1 || pool->vnodes > CONFIG_POSITIONS_MAX) {
 		place.field = "vnodes";
 		return config_refuse(check, &place, CONFIG_MUST_VNODES ", got '%u'", pool->vnodes);

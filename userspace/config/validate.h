@@ -37,6 +37,9 @@ struct config_validation {
 	const struct config_pool **vip_pools;
 };
 
+/* Why an address can be no host's of its own, as in "a multicast address"; NULL if it can. */
+const char *config_address_flaw(const struct config_address *address);
+
 /* Return: 0; -EINVAL with @error filled; -ENOMEM. */
 int config_validate(const struct config *config, const struct config_text *text,
 		    struct config_error *error);

@@ -106,7 +106,7 @@ static const char *ipv6_flaw(const uint8_t bytes[16])
 	return NULL;
 }
 
-static const char *address_flaw(const struct config_address *address)
+const char *config_address_flaw(const struct config_address *address)
 {
 	return address->family == AF_INET ? ipv4_flaw(address->bytes) : ipv6_flaw(address->bytes);
 }
@@ -120,7 +120,7 @@ int config_address_validate(const struct config_validation *check, struct config
 	place.field = "address";
 	if (address->family != AF_INET && address->family != AF_INET6)
 		return config_refuse(check, &place, CONFIG_MUST_ADDRESS);
-	flaw = address_flaw(address);
+	flaw = config_address_flaw(address);
 	if (flaw)
 		return config_refuse(check, &place, "must not be %s, got '%s'", flaw,
 				     text_address(address, text));

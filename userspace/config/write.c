@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <yaml.h>
 
+#include "config/encap.h"
 #include "config/flows.h"
 #include "config/model.h"
 #include "config/quic.h"
@@ -232,12 +233,33 @@ static void emit_flows(struct writer *writer, const struct config_flows *flows)
 	close_mapping(writer);
 }
 
+static void emit_network(struct writer *writer, const char *field,
+			const struct config_prefix *prefix)
+{
+	char text[TEXT_PREFIX_LEN];
+
+	emit_plain(writer, field, text_network(prefix, text));
+}
+
+static void emit_encap(struct writer *writer, const struct config_encap *encap)
+{
+	emit_value(writer, "encap", YAML_PLAIN_SCALAR_STYLE);
+	open_mapping(writer);
+	emit_network(writer, "source_ipv4", &encap->source_ipv4);
+	emit_network(writer, "source_ipv6", &encap->source_ipv6);
+	close_mapping(writer);
+}
+
 static void emit_pool(struct writer *writer, const struct config_pool *pool)
 {
 	open_mapping(writer);
 	emit_name(writer, "name", pool->name);
 	emit_plain(writer, "forward", text_forward(pool->forward));
 	emit_plain(writer, "placement", text_placement(pool->placement));
+	if (pool->gue_port)
+		emit_number(writer, "gue_port", pool->gue_port);
+	if (pool->gue_checksum != CONFIG_GUE_NONE)
+		emit_plain(writer, "gue_checksum", text_gue_checksum(pool->gue_checksum));
 	emit_number(writer, "vnodes", pool->vnodes);
 	if (pool->placement == CONFIG_CAPPED) {
 		char epsilon[TEXT_WEIGHT_LEN];
@@ -285,6 +307,8 @@ static void emit_root(struct writer *writer, const struct config *config)
 	emit_plain(writer, "seed", seed);
 	if (memcmp(&config->flows, &config_flows_default, sizeof(config->flows)) != 0)
 		emit_flows(writer, &config->flows);
+	if (memcmp(&config->encap, &config_encap_default, sizeof(config->encap)) != 0)
+		emit_encap(writer, &config->encap);
 	open_list(writer, "interfaces");
 	for (size_t i = 0; i < config->n_interfaces; i++)
 		emit_interface(writer, &config->interfaces[i]);
