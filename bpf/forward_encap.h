@@ -21,14 +21,16 @@
 
 #define OUTER_TTL		  64
 #define OUTER_DONT_FRAGMENT	  0x4000
-#define OUTER_FRAGMENT_OFFSET	  0x1fff
 #define OUTER_IPV4_WORDS	  (sizeof(struct iphdr) / sizeof(__u32))
 #define OUTER_TRAFFIC_CLASS_SHIFT 20
+#define TAGS_AT			  12 /* behind the MAC addresses */
 
 /* What the outer header needs to know of the packet: no pointer outlives moving its head. */
 struct inner {
 	__u64 hash;
-	__u16 len;
+	__u64 tags; /* eight bytes of the frame from TAGS_AT on: VLAN tags, if it has some */
+	__u32 l3_offset;
+	__u32 len;
 	__be16 id;
 	__be16 frag_off;
 	__u8 tos; /* DSCP and ECN */
@@ -62,8 +64,8 @@ static __always_inline void inner_read_ipv4(struct inner *inner, const struct ip
 	inner->protocol = IPPROTO_IPIP;
 	inner->frag_off = ip->frag_off & bpf_htons(OUTER_DONT_FRAGMENT);
 	if (!inner->frag_off)
-		inner->id = bpf_htons(bpf_ntohs(ip->id) +
-				      (bpf_ntohs(ip->frag_off) & OUTER_FRAGMENT_OFFSET));
+		inner->id =
+			bpf_htons(bpf_ntohs(ip->id) + (bpf_ntohs(ip->frag_off) & IPV4_OFFSET_MASK));
 }
 
 /* Nobody on the way fragments an IPv6 packet. */
@@ -72,6 +74,30 @@ static __always_inline void inner_read_ipv6(struct inner *inner, const struct ip
 	inner->tos = bpf_ntohl(*(const __be32 *)ip) >> OUTER_TRAFFIC_CLASS_SHIFT;
 	inner->protocol = IPPROTO_IPV6;
 	inner->frag_off = bpf_htons(OUTER_DONT_FRAGMENT);
+}
+
+/* Read what @inner needs from the frame. False if it is not there. */
+static __always_inline bool inner_read(struct xdp_md *ctx, struct inner *inner,
+				       const struct span *span)
+{
+	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *ip = start + (span->l3_offset & OFFSET_LIMIT);
+
+	inner->l3_offset = span->l3_offset;
+	inner->len = span->ip_len;
+	if (start + TAGS_AT + sizeof(inner->tags) > end)
+		return false;
+	__builtin_memcpy(&inner->tags, start + TAGS_AT, sizeof(inner->tags));
+	if (span->is_ipv6) {
+		if (ip + sizeof(struct ipv6hdr) > end)
+			return false;
+		inner_read_ipv6(inner, ip);
+	} else {
+		if (ip + sizeof(struct iphdr) > end)
+			return false;
+		inner_read_ipv4(inner, ip);
+	}
+	return true;
 }
 
 static __always_inline __u8 outer_protocol(const struct inner *inner, const struct backend *backend)
@@ -186,14 +212,36 @@ static __always_inline enum verdict outer_write_udp(void *pos, void *end, const 
  * Cut what follows the IP packet in the frame, and make room in front. Ethernet padding
  * is no part of the packet, and behind a longer one it is not needed.
  */
-static __always_inline bool encap_make_room(struct xdp_md *ctx, const struct packet *packet,
+static __always_inline bool encap_make_room(struct xdp_md *ctx, const struct span *span,
 					    __u32 overhead)
 {
-	__u32 padding = packet->frame_len - sizeof(struct ethhdr) - packet->ip_len;
+	__u32 padding = span->frame_len - span->l3_offset - span->ip_len;
 
 	if (padding && bpf_xdp_adjust_tail(ctx, -(int)padding))
 		return false;
 	return !bpf_xdp_adjust_head(ctx, -(int)overhead);
+}
+
+/*
+ * The MAC addresses of the next hop, the tags as they were, and the type of what follows.
+ * The tags are written as if there were two: what is too much of it is written over.
+ *
+ * Return: what follows, or NULL.
+ */
+static __always_inline void *outer_write_link(struct xdp_md *ctx, const struct inner *inner,
+					      const struct nexthop *nexthop, __be16 type)
+{
+	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__be16 *type_at = start + ((inner->l3_offset - sizeof(type)) & OFFSET_LIMIT);
+	struct ethhdr *eth = start;
+
+	if (start + TAGS_AT + sizeof(inner->tags) > end || (void *)(type_at + 1) > end)
+		return 0;
+	__builtin_memcpy(eth->h_dest, nexthop->destination, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, nexthop->source, ETH_ALEN);
+	__builtin_memcpy(start + TAGS_AT, &inner->tags, sizeof(inner->tags));
+	*type_at = type;
+	return type_at + 1;
 }
 
 static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct inner *inner,
@@ -201,45 +249,47 @@ static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct
 						const struct backend *backend,
 						const struct nexthop *nexthop)
 {
+	bool is_ipv6 = backend->family == ENDPOINT_IPV6;
+	__be16 type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	void *end = (void *)(long)ctx->data_end;
-	struct ethhdr *eth = (void *)(long)ctx->data;
-	void *pos = eth + 1;
+	void *pos = outer_write_link(ctx, inner, nexthop, type);
 	enum verdict verdict;
 	__u64 pseudo;
 
-	if (pos > end)
+	if (!pos)
 		return DROP_NO_ROOM;
-	__builtin_memcpy(eth->h_dest, nexthop->destination, ETH_ALEN);
-	__builtin_memcpy(eth->h_source, nexthop->source, ETH_ALEN);
-	if (backend->family == ENDPOINT_IPV6) {
-		eth->h_proto = bpf_htons(ETH_P_IPV6);
+	if (is_ipv6)
 		verdict = outer_write_ipv6(&pos, end, inner, values, backend, &pseudo);
-	} else {
-		eth->h_proto = bpf_htons(ETH_P_IP);
+	else
 		verdict = outer_write_ipv4(&pos, end, inner, values, backend, &pseudo);
-	}
 	if (verdict == CONTINUE && backend->forward == FORWARD_GUE)
 		verdict = outer_write_udp(pos, end, inner, backend, pseudo);
 	return verdict;
 }
 
-/* No pointer into the frame is good afterwards. */
-static __always_inline enum verdict forward_encap(struct xdp_md *ctx, const struct packet *packet,
-						  const struct backend *backend,
-						  const struct nexthop *nexthop)
+/*
+ * Encapsulate the packet of @flow at @span for @backend, by way of @nexthop. No pointer into
+ * the frame is good afterwards.
+ *
+ * A function of its own for the verifier, which then goes through it once.
+ *
+ * Return: CONTINUE or a verdict.
+ */
+__attribute__((noinline)) int forward_encap(struct xdp_md *ctx, const struct span *span,
+					    const struct flow *flow, const struct backend *backend,
+					    const struct nexthop *nexthop)
 {
+	const struct encap *values;
+	struct inner inner = {};
 	__u32 zero = 0;
-	const struct encap *values = bpf_map_lookup_elem(&encap, &zero);
-	struct inner inner = {.len = packet->ip_len};
 
-	if (!values)
+	if (!span || !flow || !backend || !nexthop)
+		return VERDICT_COUNT; /* never, but the verifier asks */
+	values = bpf_map_lookup_elem(&encap, &zero);
+	if (!values || !inner_read(ctx, &inner, span))
 		return DROP_NO_ROOM;
-	inner.hash = outer_hash(values, &packet->flow);
-	if (packet_is_ipv6(packet))
-		inner_read_ipv6(&inner, packet->ipv6);
-	else
-		inner_read_ipv4(&inner, packet->ipv4);
-	if (!encap_make_room(ctx, packet, encap_overhead(backend)))
+	inner.hash = outer_hash(values, flow);
+	if (!encap_make_room(ctx, span, encap_overhead(backend)))
 		return DROP_NO_ROOM;
 	return outer_write(ctx, &inner, values, backend, nexthop);
 }

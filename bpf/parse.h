@@ -80,21 +80,36 @@ struct fragment {
 	__u8 pad[2];
 };
 
+/* Where the IP packet lies in its frame. */
+struct span {
+	__u32 frame_len;
+	__u32 l3_offset; /* from the start of the frame: 14, 18 or 22 with VLAN tags */
+	__u32 ip_len;	 /* by the IP header: Ethernet padding is not in it */
+	__u32 is_ipv6;	 /* set by whoever hands the span on: see packet_is_ipv6() */
+};
+
 /* What parsing found. Pointers are checked up to the end of their fixed header. */
 struct packet {
 	__u64 ip_version; /* 4 or 6; a whole stack slot, or the verifier forgets it */
 	__u64 no_ports;	  /* 1: a fragment that is not the first; a whole slot, too */
 	struct ethhdr *eth;
-	struct iphdr *ipv4;   /* if ip_version is 4 */
-	struct ipv6hdr *ipv6; /* if ip_version is 6 */
-	__be16 *ports;	      /* source, destination; unless no_ports */
-	struct tcphdr *tcp;   /* set by parse_l4(), NULL unless TCP */
-	struct udphdr *udp;   /* set by parse_l4(), NULL unless UDP */
-	__u32 ingress;	      /* ifindex; read early, as the verifier wants plain ctx accesses */
-	__u32 frame_len;
-	__u32 ip_len; /* by the IP header: Ethernet padding is not in it */
+	union {
+		struct iphdr *ipv4;   /* if ip_version is 4 */
+		struct ipv6hdr *ipv6; /* if ip_version is 6 */
+	};
+	__be16 *ports;	    /* source, destination; unless no_ports */
+	struct tcphdr *tcp; /* set by parse_l4(), NULL unless TCP */
+	struct udphdr *udp; /* set by parse_l4(), NULL unless UDP */
+	__u32 ingress;	    /* ifindex; read early, as the verifier wants plain ctx accesses */
 	__u32 l4_len;
-	__u16 l3_offset; /* from the start of the frame: 14, 18 or 22 with VLAN tags */
+	union { /* packet->ip_len is packet->span.ip_len */
+		struct span span;
+		struct {
+			__u32 frame_len;
+			__u32 l3_offset;
+			__u32 ip_len;
+		};
+	};
 	struct fragment fragment;
 	union { /* packet->flow is packet->traits.flow */
 		struct traits traits;

@@ -35,8 +35,10 @@ static __always_inline enum verdict rewrite(struct xdp_md *ctx, struct packet *p
 					    const struct backend *backend,
 					    const struct nexthop *nexthop)
 {
-	if (forward_is_encap(backend))
-		return forward_encap(ctx, packet, backend, nexthop);
+	if (forward_is_encap(backend)) {
+		packet->span.is_ipv6 = packet_is_ipv6(packet);
+		return forward_encap(ctx, &packet->span, &packet->flow, backend, nexthop);
+	}
 	if (backend->forward == FORWARD_NAT) {
 		if (backend->family != packet->flow.family)
 			return DROP_WRONG_FAMILY;

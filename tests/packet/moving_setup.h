@@ -155,10 +155,10 @@ static inline size_t moving_len(enum table table)
 	return len;
 }
 
-/* A backend as new, that takes all flows. */
-static inline void moving_backend(uint32_t id, uint16_t port)
+/* A backend as new, that takes all flows; with another @number it is another machine. */
+static inline void moving_backend(uint32_t id, uint32_t number)
 {
-	const struct backend backend = {.forward = FORWARD_DR, .port = port};
+	const struct backend backend = {.forward = FORWARD_DR, .address = {number}};
 
 	rig_set_backend(&rig, id, &backend, rig.ingress);
 	dataplane_set_takes(rig.dp, id, BACKEND_TAKES_OLD | BACKEND_TAKES_NEW);

@@ -277,7 +277,7 @@ static void set_left(const struct run *run, uint32_t left_s)
 
 static void take_step(struct run *run, const struct step *step)
 {
-	static uint16_t port;
+	static uint32_t machine;
 
 	switch (step->act) {
 	case PUBLISH:
@@ -294,7 +294,7 @@ static void take_step(struct run *run, const struct step *step)
 		dataplane_remove_backend(rig.dp, step->a);
 		break;
 	case COME:
-		moving_backend(step->a, ++port);
+		moving_backend(step->a, ++machine);
 		break;
 	case AGE:
 		set_left(run, step->a);

@@ -323,8 +323,9 @@ def rows_of_backends_gone():
         runner.run(first)
         tap.equal(runner.run(middle)[1], "TX_BACKEND", f"to {address}, the backend is there")
         # Its id goes to another one and comes back.
-        for port in (9999, gone.port):
-            runner.do("backend", id=gone.id, address=gone.address, port=port,
+        other = "192.0.2.77" if "." in gone.address else "2001:db8:77::1"
+        for owner in (other, gone.address):
+            runner.do("backend", id=gone.id, address=owner, port=gone.port,
                       forward=gone.forward)
             runner.do("nexthop", id=gone.id, ifindex=runner.ingress, destination=gone.mac,
                       source=gone.mac_source)

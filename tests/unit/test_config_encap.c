@@ -27,7 +27,7 @@ static void assert_source(const struct config_prefix *prefix, const char *wanted
 {
 	char text[TEXT_PREFIX_LEN];
 
-	assert_string_equal(text_prefix(prefix, text), wanted);
+	assert_string_equal(text_network(prefix, text), wanted);
 }
 
 static void what_is_not_given_is_the_default(void **state)

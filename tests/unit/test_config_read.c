@@ -148,7 +148,7 @@ static void test_example(void **state)
 	if (err)
 		fail_msg("line %zu: %s", error.line, error.what);
 	assert_int_equal(config.n_interfaces, 1);
-	assert_int_equal(config.n_pools, 4);
+	assert_int_equal(config.n_pools, 6);
 	assert_int_equal(config.n_vips, 6);
 	config_release(&config);
 }

@@ -147,7 +147,7 @@ static int check_prefix(const struct config_validation *check, struct config_pla
 				     text_prefix(&cut, vip->prefix_len, zeros));
 	for (unsigned int bit = bits; bit < all; bit++)
 		last.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
-	flaw = address_flaw(&last);
+	flaw = config_address_flaw(&last);
 	if (flaw)
 		return config_refuse(check, &place, "must not have %s, got '%s'", flaw,
 				     text_prefix(&vip->address, vip->prefix_len, text));

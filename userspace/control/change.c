@@ -17,7 +17,7 @@ const char *change_backend_key(const struct config_pool *pool, const struct conf
 
 	snprintf(out, CHANGE_KEY_LEN, "%s/%s/%s", pool->name,
 		 text_endpoint(&backend->address, backend->port, endpoint),
-		 text_forward(pool->forward));
+		 pool->forward == CONFIG_NAT ? "nat" : "direct");
 	return out;
 }
 

@@ -77,8 +77,9 @@ void change_release(struct change *change);
 void control_pools_free(struct control_pool *pools, size_t n_pools);
 
 /*
- * "POOL/ENDPOINT/FORWARD": an id belongs to one of these. Not to a name: flows are with
- * the machine, and keep it when its name goes to another.
+ * "POOL/ENDPOINT/nat", or "POOL/ADDRESS/direct": an id belongs to one of these. Not to a
+ * name: flows are with the machine, and keep it when its name goes to another. Nor to the
+ * way there: a flow does not see if its packets come by dr, ipip or gue.
  */
 #define CHANGE_KEY_LEN 256
 const char *change_backend_key(const struct config_pool *pool, const struct config_backend *backend,

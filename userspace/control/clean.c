@@ -116,10 +116,12 @@ static int read_label(struct control *control, const struct label_key *key,
 		return 0;
 	snprintf(pool.name, sizeof(pool.name), "%s", label->pool);
 	snprintf(backend.name, sizeof(backend.name), "%s", label->backend);
+	/* As far as change_backend_key() looks at them. */
 	pool.forward = entry->forward == FORWARD_NAT ? CONFIG_NAT : CONFIG_DR;
 	backend.address.family = entry->family == ENDPOINT_IPV6 ? AF_INET6 : AF_INET;
 	memcpy(backend.address.bytes, entry->address, sizeof(backend.address.bytes));
-	backend.port = ntohs(entry->port);
+	if (entry->forward == FORWARD_NAT)
+		backend.port = ntohs(entry->port);
 	return ids_add(&control->backend_ids, change_backend_key(&pool, &backend, text), key->id);
 }
 

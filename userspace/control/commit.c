@@ -35,10 +35,17 @@ struct endpoint control_vip_key(const struct config_vip *vip)
 static struct backend backend_of(const struct config_pool *pool,
 				 const struct config_backend *backend)
 {
+	static const uint8_t forwards[] = {
+		[CONFIG_DR] = FORWARD_DR,
+		[CONFIG_NAT] = FORWARD_NAT,
+		[CONFIG_IPIP] = FORWARD_IPIP,
+		[CONFIG_GUE] = FORWARD_GUE,
+	};
 	struct backend entry = {
-		.port = htons(backend->port),
+		.port = htons(pool->forward == CONFIG_GUE ? pool->gue_port : backend->port),
 		.family = family_of(&backend->address),
-		.forward = pool->forward == CONFIG_NAT ? FORWARD_NAT : FORWARD_DR,
+		.forward = forwards[pool->forward],
+		.flags = pool->gue_checksum == CONFIG_GUE_FULL ? BACKEND_UDP_CHECKSUM : 0,
 	};
 
 	memcpy(entry.address, backend->address.bytes, sizeof(entry.address));
@@ -199,6 +206,13 @@ static int commit_times(struct change *change)
 	return dataplane_set_flow_times(change->control->dp, &times);
 }
 
+static int commit_encap(struct change *change)
+{
+	struct encap encap = control_encap(change->next);
+
+	return dataplane_set_encap(change->control->dp, &encap);
+}
+
 /*
  * In this order nothing is named before it is there: way out, backends, what names
  * them, the way back, rings, and the VIPs that lead to them.
@@ -209,6 +223,8 @@ int change_commit(struct change *change, struct control_error *error)
 
 	if (!err)
 		err = commit_times(change);
+	if (!err)
+		err = commit_encap(change);
 	if (!err)
 		err = commit_backends(change);
 	if (!err)

@@ -89,6 +89,29 @@ struct flow control_flow(const struct lookup_query *query)
 	return flow;
 }
 
+/* Ones for the bits of @prefix from @from_bit on that are not given. */
+static __be32 hosts_of(const struct config_prefix *prefix, unsigned int from_bit)
+{
+	unsigned int given = prefix->len > from_bit ? prefix->len - from_bit : 0;
+
+	return given >= 32 ? 0 : htonl(UINT32_MAX >> given);
+}
+
+struct encap control_encap(const struct config *config)
+{
+	const struct config_prefix *ipv4 = &config->encap.source_ipv4;
+	const struct config_prefix *ipv6 = &config->encap.source_ipv6;
+	struct encap encap = {
+		.seed = config->seed,
+		.hosts_ipv4 = hosts_of(ipv4, 0),
+		.hosts_ipv6 = {hosts_of(ipv6, 64), hosts_of(ipv6, 96)},
+	};
+
+	memcpy(&encap.source_ipv4, ipv4->address.bytes, sizeof(encap.source_ipv4));
+	memcpy(encap.source_ipv6, ipv6->address.bytes, sizeof(encap.source_ipv6));
+	return encap;
+}
+
 /*
  * Keep on disk what is about to be live, before it is: a daemon that is killed
  * right after comes back with what it had accepted.
@@ -231,7 +254,8 @@ static int drain_leftovers(struct config *next, const struct config *running)
 		const struct config_pool *from = &running->pools[p];
 		struct config_pool *pool = config_find_pool(next, from->name);
 
-		if (!pool || pool->forward != from->forward || next->seed != running->seed)
+		if (!pool || next->seed != running->seed ||
+		    (pool->forward == CONFIG_NAT) != (from->forward == CONFIG_NAT))
 			continue;
 		for (size_t b = 0; b < from->n_backends; b++) {
 			struct config_backend leftover = from->backends[b];

@@ -215,6 +215,9 @@ struct config_vip control_vip_of(const struct endpoint *at, uint8_t prefix_len, 
 void control_note(const struct control *control, enum control_note what, const char *by,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/** control_encap() - what the outer headers of a configuration are made of */
+struct encap control_encap(const struct config *config);
+
 int control_fail(struct control_error *error, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

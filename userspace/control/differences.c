@@ -249,6 +249,22 @@ static void compare_placements(const struct report *report, const struct config_
 		     text_weight(now->epsilon_milli, now_text));
 }
 
+static void compare_forwards(const struct report *report, const struct config_pool *was,
+			     const struct config_pool *now)
+{
+	if (was->forward != now->forward)
+		note(report, "changed forward of pool '%s': %s to %s", now->name,
+		     text_forward(was->forward), text_forward(now->forward));
+	if (was->forward != CONFIG_GUE || now->forward != CONFIG_GUE)
+		return;
+	if (was->gue_port != now->gue_port)
+		note(report, "changed gue_port of pool '%s': %d to %d", now->name, was->gue_port,
+		     now->gue_port);
+	if (was->gue_checksum != now->gue_checksum)
+		note(report, "changed gue_checksum of pool '%s': %s to %s", now->name,
+		     text_gue_checksum(was->gue_checksum), text_gue_checksum(now->gue_checksum));
+}
+
 static int compare_pools(const struct report *report, const struct config *before,
 			 const struct config *after)
 {
@@ -266,9 +282,7 @@ static int compare_pools(const struct report *report, const struct config *befor
 			continue;
 		}
 		compare_placements(report, was, now);
-		if (was->forward != now->forward)
-			note(report, "changed forward of pool '%s': %s to %s", now->name,
-			     text_forward(was->forward), text_forward(now->forward));
+		compare_forwards(report, was, now);
 		if (was->panic != now->panic)
 			note(report, "changed panic of pool '%s': %s to %s", now->name,
 			     text_panic(was->panic), text_panic(now->panic));
@@ -332,6 +346,23 @@ static int compare_vips(const struct report *report, const struct config *before
 	return compare_lists(report, &lists);
 }
 
+static void compare_source(const struct report *report, const char *field,
+			   const struct config_prefix *was, const struct config_prefix *now)
+{
+	char before[TEXT_PREFIX_LEN], after[TEXT_PREFIX_LEN];
+
+	if (memcmp(was, now, sizeof(*now)) != 0)
+		note(report, "changed encap.%s: %s to %s", field, text_network(was, before),
+		     text_network(now, after));
+}
+
+static void compare_encap(const struct report *report, const struct config_encap *was,
+			  const struct config_encap *now)
+{
+	compare_source(report, "source_ipv4", &was->source_ipv4, &now->source_ipv4);
+	compare_source(report, "source_ipv6", &was->source_ipv6, &now->source_ipv6);
+}
+
 int differences_list(const struct config *before, const struct config *after,
 		     void (*line)(void *context, const char *text), void *context)
 {
@@ -340,6 +371,7 @@ int differences_list(const struct config *before, const struct config *after,
 
 	if (before->seed != after->seed)
 		note(&report, "changed seed: every flow is hashed anew");
+	compare_encap(&report, &before->encap, &after->encap);
 	compare_sizes(&report, &before->flows, &after->flows);
 	compare_times(&report, &before->flows, &after->flows);
 	compare_interfaces(&report, before, after);
