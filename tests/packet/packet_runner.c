@@ -19,7 +19,7 @@
  *   fragments                              {"entries": N}: remembered datagrams
  *   age        seconds                     the only one of these, by so much
  *   forget                                 all of these
- *   run        frame ifindex mark          frame is hex digits; mark, if any, is metadata
+	,
  *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
  *
  * The verdict of a run is the one whose counter rose; it is an error unless
@@ -34,14 +34,18 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <jansson.h>
+#include <xdp/libxdp.h>
 
+#include "control/control.h"
 #include "tests/packet/rig.h"
 
 #define BACKENDS_OF_A_RING 64
 #define ARRAY_LEN(array)   (sizeof(array) / sizeof((array)[0]))
 
 static struct rig rig;
+static struct control *control;
 static uint64_t verdicts[VERDICT_COUNT];
 
 /* A handler's answer is a new object; NULL stands for a refused command. */
@@ -323,6 +327,53 @@ static json_t *do_forget(const json_t *command)
 	return done(err);
 }
 
+static json_t *done_by(int err, const struct control_error *error)
+{
+	return err ? json_pack("{s:s}", "error", error->what) : json_object();
+}
+
+static json_t *do_daemon(const json_t *command)
+{
+	const struct control_options options = {
+		.config_path = text_of(command, "config"),
+		.pin_dir = DATAPLANE_PIN_DIR,
+		.state_dir = text_of(command, "state"),
+	};
+	struct control_error error = {};
+	int err;
+
+	if (control)
+		return NULL;
+	/* What they say of a kernel without dispatchers is no news. */
+	libbpf_set_print(NULL);
+	libxdp_set_print(NULL);
+	/* One at a time. */
+	dataplane_close(rig.dp);
+	rig.dp = NULL;
+	err = control_open(&control, &options, &error);
+	if (!err) {
+		rig.dp = control->dp;
+		rig.program = dataplane_program_fd(rig.dp);
+	}
+	return done_by(err, &error);
+}
+
+static json_t *do_down(const json_t *command)
+{
+	struct control_pool *pool =
+		control ? control_find_pool(control, text_of(command, "pool")) : NULL;
+	struct control_error error = {};
+	uint16_t member;
+
+	if (!pool)
+		return NULL;
+	member = ring_find_member(pool->ring, text_of(command, "backend"));
+	if (member == RING_NONE)
+		return NULL;
+	pool->down[member] = true;
+	return done_by(control_refresh_rings(control, &error), &error);
+}
+
 static bool read_frame(const json_t *command, struct frame *frame)
 {
 	int len = read_octets(text_of(command, "frame"), frame->bytes, RIG_FRAME_TOP);
@@ -377,6 +428,7 @@ static const struct {
 	{"encap", do_encap},	 {"nexthop", do_nexthop}, {"ring", do_ring},
 	{"no_ring", do_no_ring}, {"quic_id", do_quic_id}, {"run", do_run},
 	{"age", do_age},	 {"forget", do_forget},	  {"fragments", do_fragments},
+	{"daemon", do_daemon},	 {"down", do_down},
 };
 
 static json_t *answer(const char *line)
@@ -407,6 +459,9 @@ int main(void)
 		json_decref(reply);
 	}
 	free(line);
+	if (control)
+		rig.dp = NULL;
+	control_close(control);
 	rig_close(&rig);
 	return 0;
 }
