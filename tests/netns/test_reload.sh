@@ -110,4 +110,15 @@ cp "$OLD" "$CONFIG"
 check 'backends come back' ringlb reload
 check 'and settle' wait_for 15 settled
 check 'and answer' agrees $DR4 "$OLD"
+
+sed -i 's/^flows:/flows:\n  established: 4096/' "$CONFIG"
+check 'reload: another size of a flow table is said to come later' \
+	is "$(answer '.changes[] | select(test("flows.established")) | test("ringlb down")' reload)" true
+check 'status has the size that is and the one that was asked for' \
+	is "$(answer '.tables[] | select(.name == "established") | [.size != .configured, .configured] |
+		@csv' status)" 'true,4096'
+check 'down' ringlb down
+check 'the daemon starts' daemon_start
+check 'now it is that size' \
+	is "$(answer '.tables[] | select(.name == "established") | .size' status)" 4096
 finish

@@ -58,7 +58,7 @@ one_case() {
 }
 
 # Packets that a backend's device took out of the tunnel.
-received() { topology_in "$1" cat "/sys/class/net/$2/statistics/rx_packets"; }
+received() { ip -n "$TOPOLOGY_ID-$1" -j -s link show dev "$2" | jq ".[0].stats64.rx.packets"; }
 
 for module in ipip sit ip6_tunnel fou fou6; do
 	modprobe "$module"

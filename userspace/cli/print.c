@@ -148,6 +148,20 @@ int print_draining(const json_t *draining)
 	return finish(&table);
 }
 
+/* A table that is there keeps its size, whatever the configuration says since. */
+static void print_size(struct table *table, const json_t *one)
+{
+	json_int_t size = answer_integer(one, "size"), wanted = answer_integer(one, "configured");
+
+	if (!wanted || wanted == size)
+		integer(table, one, "size");
+	else
+		table_cell(table,
+			   "%" JSON_INTEGER_FORMAT " (%" JSON_INTEGER_FORMAT
+			   " after 'ringlb down')",
+			   size, wanted);
+}
+
 int print_tables(const json_t *tables)
 {
 	static const struct table_column columns[] = {
@@ -162,7 +176,7 @@ int print_tables(const json_t *tables)
 		const json_t *one = json_array_get(tables, i);
 
 		text(&table, one, "name");
-		integer(&table, one, "size");
+		print_size(&table, one);
 		table_cell(&table, "%.1f MiB", (double)answer_integer(one, "bytes") / (1 << 20));
 	}
 	return finish(&table);

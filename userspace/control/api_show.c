@@ -75,6 +75,21 @@ static json_t *pools_json(struct api *api)
 	return list;
 }
 
+/* What the configuration asks for. A table that is there keeps its size. */
+static uint32_t configured_size(const struct config_flows *flows,
+				const struct dataplane_table *table)
+{
+	if (!strcmp(table->name, "established"))
+		return flows->established;
+	if (!strcmp(table->name, "remembered"))
+		return flows->remembered;
+	if (!strcmp(table->name, "embryonic"))
+		return flows->embryonic;
+	if (!strcmp(table->name, "other"))
+		return flows->other;
+	return table->max_entries;
+}
+
 static json_t *tables_json(struct api *api)
 {
 	struct dataplane_table tables[8];
@@ -82,9 +97,12 @@ static json_t *tables_json(struct api *api)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < len; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "name", tables[i].name,
-						      "size", (json_int_t)tables[i].max_entries,
-						      "bytes", (json_int_t)tables[i].bytes));
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:I}", "name", tables[i].name, "size",
+					(json_int_t)tables[i].max_entries, "configured",
+					(json_int_t)configured_size(&api->control->running.flows,
+								    &tables[i]),
+					"bytes", (json_int_t)tables[i].bytes));
 	return list;
 }
 

@@ -71,8 +71,10 @@ static void compare_sizes(const struct report *report, const struct config_flows
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i].was != sizes[i].now)
-			note(report, "changed flows.%s: %u to %u entries", sizes[i].name,
-			     sizes[i].was, sizes[i].now);
+			note(report,
+			     "changed flows.%s: %u to %u entries, once 'ringlb down' and a start "
+			     "make it anew",
+			     sizes[i].name, sizes[i].was, sizes[i].now);
 }
 
 static void compare_times(const struct report *report, const struct config_flows *before,
