@@ -130,7 +130,7 @@ struct {
 	__type(value, struct flow_entry);
 } embryos SEC(".maps");
 
-/* UDP: no packet says that it opens a flow. */
+/* UDP and SCTP: no packet says that it opens a flow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FLOWS_MAX_DEFAULT);

@@ -64,7 +64,9 @@ by_file 'negative weight' "weight.*'-1'" '0,/port: 8080/s//&\n        weight: -1
 by_file 'weight too large' "weight.*'1001'" '0,/port: 8080/s//&\n        weight: 1001/'
 by_file 'vnodes 0' 'vnodes' '0,/forward: nat/s//&\n    vnodes: 0/'
 by_file 'unknown forwarding' "forward.*'gre'" '0,/forward: nat/s//forward: gre/'
-by_file 'unknown protocol' "protocol.*'sctp'" '0,/protocol: tcp/s//protocol: sctp/'
+by_file 'unknown protocol' "protocol.*'icmp'" '0,/protocol: tcp/s//protocol: icmp/'
+by_file 'nat for SCTP' "protocol.*sctp does not go with nat pool 'nat4'" \
+	'0,/protocol: tcp/s//protocol: sctp/'
 by_file 'unknown pool' "pool.*'web9'" '0,/pool: nat4/s//pool: web9/'
 by_file 'missing interface' "no interface 'eth9'" 's/name: eth1/name: eth9/'
 by_file 'nat across families' 'is IPv6' 's/"10.77.2.13"/"fd77:2::99"/'
@@ -95,7 +97,9 @@ by_command 'unknown backend, weight' 1 "'b9'" backend weight b9 2 --pool nat4
 by_command 'VIP exists' 1 '10.77.100.1:80/tcp' vip add 10.77.100.1:80/tcp --pool nat4
 by_command 'VIP of another family' 1 'is IPv4' vip add '[fd77:100::9]:80/tcp' --pool nat4
 by_command 'unknown VIP' 1 '10.77.100.9:80/tcp' vip remove 10.77.100.9:80/tcp
-by_command 'bad VIP' 2 '10.77.100.9:80/sctp' vip add 10.77.100.9:80/sctp --pool nat4
+by_command 'bad VIP' 2 '10.77.100.9:80/icmp' vip add 10.77.100.9:80/icmp --pool nat4
+by_command 'nat for SCTP' 1 'protocol sctp does not go with nat' \
+	vip add 10.77.100.9:80/sctp --pool nat4
 by_command 'two VIPs for one backend port' 1 '' vip add 10.77.100.9:80/tcp --pool nat4
 by_command 'no such VIP to look up' 1 'no VIP for 10.77.100.9:80/tcp' \
 	lookup tcp 10.77.1.2:1 10.77.100.9:80

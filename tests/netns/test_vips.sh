@@ -31,6 +31,8 @@ write_vips() {
 	config_vip $PREFIX4 udp 7000-7001 dr4
 	config_vip $PREFIX6 tcp 80-90 dr6
 	config_vip $PREFIX6 udp 7000 dr6
+	config_vip $PREFIX4 sctp 3868-3870 dr4
+	config_vip $DR6 sctp any dr6
 	config_hashed $DR4 tcp 80 dr4 source
 	config_hashed $DR4 udp 7000-7001 dr4 source-port-less
 	config_vip $DR6 tcp 80 dr6
@@ -52,6 +54,19 @@ agrees() {
 	is "$(grep -vc -- ' -$' <<<"$out")" $COUNT &&
 		diff <(predict "$1" "$2" "$3" $FIRST $COUNT) - <<<"$out" &&
 		diff <(predict "$1" "$2" "$3" $FIRST $COUNT --config "$CONFIG") - <<<"$out"
+}
+
+# The same of SCTP.
+sctp_agrees() {
+	local source=$CLIENT4 last=$((FIRST + COUNT - 1))
+	[[ $1 != *:* ]] || source=$CLIENT6
+	diff <(predict sctp "$1" "$2" $FIRST $COUNT) \
+		<(topology_in client "$ROOT/tests/netns/sctp.py" ask $source "$1" "$2" $FIRST-$last)
+}
+
+sctp_start() {
+	topology_spawn "$1" "$TOPOLOGY_DIR/$1/sctp" "$ROOT/tests/netns/sctp.py" serve "$1"
+	wait_for 5 grep -q ready "$TOPOLOGY_DIR/$1/sctp"
 }
 
 # by PROTO VIP PORT: who serves the flows, one name a line
@@ -87,6 +102,7 @@ start one 3
 write_vips >"$CONFIG"
 for backend in b1 b2 b3; do
 	check "$backend takes the prefixes" hold_prefixes $backend
+	check "$backend serves SCTP" sctp_start $backend
 done
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
@@ -102,6 +118,12 @@ check 'a port behind the range is none' refused ask udp $IN6 7001 $FIRST 1
 check 'nat with a range of ports' agrees tcp $NAT4 8080
 check 'the first of a range' agrees udp $NAT4 7000
 check 'the last of a range' agrees udp $NAT4 7001
+
+check 'SCTP to a prefix and a range of ports' sctp_agrees $IN4 3869
+check 'SCTP over IPv6 to any port' sctp_agrees $DR6 9
+check 'SCTP to a port behind the range: none' refused sctp_agrees $IN4 3871
+check 'nat with SCTP is refused' refuses "sctp does not go with nat pool 'nat'" \
+	ringlb vip add 10.77.101.1:80/sctp --pool nat
 
 # What a nat backend itself asks is no reply of the VIP.
 topology_spawn client "$TOPOLOGY_DIR/client.udp" "$FLOWS" serve client 7000

@@ -308,7 +308,7 @@ usage "pool $must_name, got '--json'" backend list --pool --json
 usage "address $must_address, got '10.0.0.256'" backend add web4 10.0.0.256
 usage "address $must_address, got '10.0.0.1:65536'" backend add web4 10.0.0.1:65536
 usage "VIP $must_vip, got '192.0.2.10/tcp'" vip remove 192.0.2.10/tcp
-usage "VIP $must_vip, got '192.0.2.10:80/sctp'" vip add 192.0.2.10:80/sctp --pool web
+usage "VIP $must_vip, got '192.0.2.10:80/icmp'" vip add 192.0.2.10:80/icmp --pool web
 must_quic='must be CONFIGURATION:BYTES in hexadecimal, as in 0:12ab or 0:12ab,1:07'
 usage "quic id $must_quic (a byte has two digits), got '0:12a'" backend add web4 10.0.0.14 --quic-id 0:12a
 usage "quic id $must_quic (the configuration, 0 to 6, comes first), got '12ab'" \
@@ -330,7 +330,7 @@ usage "hash must be 5-tuple, source or source-port-less, got 'src'" \
 	vip add 192.0.2.10:80/tcp --pool web --hash src
 usage "option '--hash' does not apply to 'vip remove', see 'ringlb vip remove --help'" \
 	vip remove 192.0.2.10:80/tcp --hash source
-usage "protocol must be tcp or udp, got 'icmp'" lookup icmp 192.0.2.1:1 192.0.2.2:2
+usage "protocol must be tcp, udp or sctp, got 'icmp'" lookup icmp 192.0.2.1:1 192.0.2.2:2
 usage "source $must_peer, got '192.0.2.1'" lookup tcp 192.0.2.1 192.0.2.2:2
 usage "source $must_peer, got '2001:db8::1:80'" lookup tcp 2001:db8::1:80 '[2001:db8::2]:2'
 usage "destination $must_peer, got '[2001:db8::2]'" lookup tcp '[2001:db8::1]:1' '[2001:db8::2]'

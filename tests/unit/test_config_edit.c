@@ -173,7 +173,7 @@ static void test_add_vip_raw(void **state)
 	vip.protocol = IPPROTO_ICMP;
 	err = config_add_vip(&fixture->config, &vip, &fixture->error);
 	assert_refused(fixture, err, -EINVAL,
-		       "VIP 192.0.2.11:80/?: protocol must be tcp or udp, got '1'");
+		       "VIP 192.0.2.11:80/?: protocol must be tcp, udp or sctp, got '1'");
 	vip.address.family = AF_UNIX;
 	err = config_add_vip(&fixture->config, &vip, &fixture->error);
 	assert_refused(fixture, err, -EINVAL,

@@ -173,6 +173,8 @@ static void draw_config(struct config *config, unsigned int *seed)
 
 		draw_address(&vip->address, seed);
 		vip->protocol = rand_r(seed) % 2 ? IPPROTO_TCP : IPPROTO_UDP;
+		if (rand_r(seed) % 4 == 0)
+			vip->protocol = IPPROTO_SCTP;
 		vip->port = (uint16_t)rand_r(seed);
 		if (rand_r(seed) % 3 == 0)
 			vip->port_last = (uint16_t)rand_r(seed);

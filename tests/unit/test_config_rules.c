@@ -248,8 +248,8 @@ static void test_vips(void **state)
 #define VIP(text) WEB("") VIPS "  - {" text ", pool: web}\n"
 	static const struct row rows[] = {
 		{VIP("address: 192.0.2.10, protocol: udp, port: 0"), 0, NULL},
-		{VIP("address: 192.0.2.10, protocol: sctp, port: 80"), 8,
-		 "vips[0].protocol must be tcp or udp, got 'sctp'"},
+		{VIP("address: 192.0.2.10, protocol: icmp, port: 80"), 8,
+		 "vips[0].protocol must be tcp, udp or sctp, got 'icmp'"},
 		{VIP("address: 192.0.2.10, protocol: tcp, port: 65535"), 0, NULL},
 		{VIP("address: 192.0.2.10, protocol: tcp, port: 65536"), 8,
 		 "vips[0].port must be 0 to 65535, any, or a range such as 1000-2000, got '65536'"},

@@ -186,7 +186,7 @@ static void test_weight_round_trip(void **state)
 
 static void test_protocol(void **state)
 {
-	static const char *const refused[] = {"", "TCP", "sctp", "6", "tcp ", "tcpp"};
+	static const char *const refused[] = {"", "TCP", "icmp", "6", "tcp ", "tcpp", "sctp4"};
 	uint8_t protocol;
 
 	(void)state;
@@ -196,6 +196,9 @@ static void test_protocol(void **state)
 	assert_int_equal(text_parse_protocol("udp", &protocol), 0);
 	assert_int_equal(protocol, IPPROTO_UDP);
 	assert_string_equal(text_protocol(protocol), "udp");
+	assert_int_equal(text_parse_protocol("sctp", &protocol), 0);
+	assert_int_equal(protocol, IPPROTO_SCTP);
+	assert_string_equal(text_protocol(protocol), "sctp");
 	for (size_t i = 0; i < COUNT(refused); i++) {
 		fill(&protocol, sizeof(protocol));
 		assert_int_equal(text_parse_protocol(refused[i], &protocol), -EINVAL);
@@ -346,7 +349,9 @@ static void test_vip(void **state)
 		{"2001:db8::1/tcp", NULL},
 		{"[2001:db8::1]/tcp", NULL},
 		{"192.0.2.1:80/", NULL},
-		{"192.0.2.1:80/sctp", NULL},
+		{"192.0.2.1:80/icmp", NULL},
+		{"192.0.2.1:3868/sctp", "192.0.2.1:3868/sctp"},
+		{"[2001:db8::/64]:any/sctp", "[2001:db8::/64]:0/sctp"},
 		{"192.0.2.1:80/tcp/udp", NULL},
 		{"192.0.2.1:/tcp", NULL},
 		{"/tcp", NULL},

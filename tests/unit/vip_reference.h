@@ -107,7 +107,9 @@ static inline uint16_t random_port(struct rng *rng)
 
 static inline uint8_t random_protocol(struct rng *rng)
 {
-	return rng_next(rng) & 1 ? IPPROTO_TCP : IPPROTO_UDP;
+	static const uint8_t protocols[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
+
+	return protocols[rng_below(rng, ARRAY_LEN(protocols))];
 }
 
 static inline struct config_vip random_vip(struct rng *rng)

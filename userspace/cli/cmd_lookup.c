@@ -164,7 +164,7 @@ const struct cli_command cmd_lookup = {
 	.summary = "which backend gets a flow",
 	.about = "Shows where the packets of a flow go: its hash, the position on the ring that "
 		 "owns\n"
-		 "it and that position's backend. PROTO is tcp or udp. ringlbd answers from the "
+		 "it and that position's backend. PROTO is tcp, udp or sctp. ringlbd answers from the "
 		 "maps\n"
 		 "that the packets meet; with --config the same is computed from a file. With\n"
 		 "--quic-cid it is a QUIC packet, not of those that open a connection, and the\n"

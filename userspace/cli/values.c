@@ -129,5 +129,5 @@ bool value_read_peer(const char *what, const char *text, struct config_address *
 bool value_read_protocol(const char *text, uint8_t *protocol)
 {
 	return !text_parse_protocol(text, protocol) ||
-	       refuse("protocol", "must be tcp or udp", text);
+	       refuse("protocol", CONFIG_MUST_PROTOCOL, text);
 }

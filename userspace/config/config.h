@@ -164,7 +164,7 @@ enum config_hash {
  * @address: of a prefix, the bits behind it are zero
  * @prefix_len: bits of a prefix, CONFIG_PREFIX_MIN_* to one less than the address has;
  *	0: the one address
- * @protocol: IPPROTO_TCP or IPPROTO_UDP
+ * @protocol: IPPROTO_TCP, IPPROTO_UDP or IPPROTO_SCTP
  * @port: host byte order; 0: any
  * @port_last: last port of a range, above @port; 0: no range
  *
@@ -189,7 +189,7 @@ struct config_flows {
 	uint32_t established; /* TCP, both sides of the handshake seen after the change */
 	uint32_t remembered;  /* TCP, older than the change */
 	uint32_t embryonic;   /* TCP, only a SYN seen */
-	uint32_t other;	      /* UDP */
+	uint32_t other;	      /* UDP, SCTP */
 	uint32_t learn_tcp_ms;
 	uint32_t learn_other_ms;
 	uint32_t idle_tcp_ms;

@@ -27,7 +27,7 @@ _Static_assert(CONFIG_WEIGHT_MAX == 1000 * CONFIG_WEIGHT_ONE, "CONFIG_MUST_WEIGH
 #define CONFIG_MUST_GUE_PORT  "must be 1 to 65535"
 #define CONFIG_MUST_CHECKSUM  "must be zero or full"
 #define CONFIG_MUST_PANIC     "must be all or none"
-#define CONFIG_MUST_PROTOCOL  "must be tcp or udp"
+#define CONFIG_MUST_PROTOCOL  "must be tcp, udp or sctp"
 #define CONFIG_MUST_PREFIX                                                                         \
 	"must be an IPv4 or IPv6 address, or a prefix: IPv4 /8 to /32, IPv6 /16 to /128"
 #define CONFIG_MUST_PORTS   "must be 0 to 65535, any, or a range such as 1000-2000"

@@ -8,6 +8,7 @@
  * connection is kept, so each such key may lead to one VIP only.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -71,6 +72,14 @@ static int check_vip(const struct config_validation *check, struct config_place 
 				     "%s is a prefix, which nat pool '%s' cannot serve: a reply "
 				     "tells its backend, not which address the client asked for",
 				     text_prefix(&vip->address, vip->prefix_len, text), pool);
+	place.field = "protocol";
+	if (vip->protocol == IPPROTO_SCTP)
+		return config_refuse(check, &place,
+				     "sctp does not go with nat pool '%s': its CRC32c covers "
+				     "ports and data, all of which nat would have to read again, "
+				     "and the data names addresses",
+				     pool);
+	place.field = "address";
 	if (other) {
 		return config_refuse(check, &place,
 				     "%s is %s, but backend '%s' of nat pool '%s' is %s",

@@ -32,7 +32,7 @@ int text_parse_port(const char *text, uint16_t *port);
 /* "0" to "1000" with at most three decimals: "1", "0.5", "1.25"; in thousandths. */
 int text_parse_weight(const char *text, uint32_t *weight_milli);
 
-/* "tcp" or "udp". */
+/* "tcp", "udp" or "sctp". */
 int text_parse_protocol(const char *text, uint8_t *protocol);
 
 /* "192.0.2.1:80", "[2001:db8::1]:80", or an address alone, then *port is 0. */

@@ -15,6 +15,8 @@ int text_parse_protocol(const char *text, uint8_t *protocol)
 		*protocol = IPPROTO_TCP;
 	else if (!strcmp(text, "udp"))
 		*protocol = IPPROTO_UDP;
+	else if (!strcmp(text, "sctp"))
+		*protocol = IPPROTO_SCTP;
 	else
 		return -EINVAL;
 	return 0;
@@ -119,6 +121,8 @@ const char *text_protocol(uint8_t protocol)
 		return "tcp";
 	case IPPROTO_UDP:
 		return "udp";
+	case IPPROTO_SCTP:
+		return "sctp";
 	default:
 		return "?";
 	}

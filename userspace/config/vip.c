@@ -194,7 +194,8 @@ int config_vip_validate(const struct config_validation *check, size_t index)
 		err = check_ports(check, place);
 	if (err)
 		return err;
-	if (vip->protocol != IPPROTO_TCP && vip->protocol != IPPROTO_UDP) {
+	if (vip->protocol != IPPROTO_TCP && vip->protocol != IPPROTO_UDP &&
+	    vip->protocol != IPPROTO_SCTP) {
 		place.field = "protocol";
 		return config_refuse(check, &place, CONFIG_MUST_PROTOCOL ", got '%d'",
 				     vip->protocol);

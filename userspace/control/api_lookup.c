@@ -38,7 +38,7 @@ static json_t *parse_query(json_t *request, struct lookup_query *query)
 	const char *destination = api_text(request, "destination");
 
 	if (text_parse_protocol(api_text(request, "protocol"), &query->protocol))
-		return server_error("protocol must be tcp or udp, got '%s'",
+		return server_error("protocol must be tcp, udp or sctp, got '%s'",
 				    api_text(request, "protocol"));
 	if (text_parse_endpoint(source, &query->source, &query->source_port))
 		return server_error("source must be ADDRESS:PORT, got '%s'", source);

@@ -10,7 +10,7 @@
 #include "ring/ring.h"
 
 struct lookup_query {
-	uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
+	uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP or IPPROTO_SCTP */
 	struct config_address source;
 	struct config_address destination;
 	uint16_t source_port; /* host byte order */
