@@ -6,6 +6,10 @@
  */
 #include "tests/packet/fragments_setup.h"
 
+#include <bpf/bpf.h>
+#include <pthread.h>
+#include <unistd.h>
+
 #define INTERLEAVED 10000
 #define TOO_MANY    (2 * FRAGMENTS_MAX)
 
@@ -108,10 +112,132 @@ static void test_more_than_remembered(void **state)
 	free(datagrams);
 }
 
+/* The rest of what was begun goes where it began, whatever the ring says meanwhile. */
+static void test_ring_changes(void **state)
+{
+	struct rng rng = rng_start(3);
+	struct datagram *datagrams = make_datagrams(INTERLEAVED, &rng);
+	struct ring *other = ring_numbered(&ring_hash_xxh64, test_seed() + 1, 50, BACKENDS);
+	struct outcome outcome = {};
+	uint32_t ids[BACKENDS];
+
+	(void)state;
+	for (size_t i = 0; i < INTERLEAVED; i++)
+		send_piece(&datagrams[i], 0, &outcome);
+	for (uint32_t id = 0; id < BACKENDS; id++)
+		ids[id] = id;
+	rig_publish(&rig, POOL, other, ids);
+	for (size_t piece = 1; piece < PIECES; piece++)
+		for (size_t i = 0; i < INTERLEAVED; i++)
+			send_piece(&datagrams[i], piece, &outcome);
+	assert_int_equal(outcome.to_its_backend, INTERLEAVED * PIECES);
+	ring_free(other);
+	free(datagrams);
+}
+
+/* One that drains gets the rest of its datagrams; one that died does not, nobody does. */
+static void test_backend_drains_and_dies(void **state)
+{
+	struct rng rng = rng_start(4);
+	struct datagram *datagrams = make_datagrams(INTERLEAVED, &rng);
+	uint64_t before[VERDICT_COUNT], mine = 0;
+	struct outcome outcome = {};
+
+	(void)state;
+	for (size_t i = 0; i < INTERLEAVED; i++)
+		send_piece(&datagrams[i], 0, &outcome);
+	dataplane_set_takes(rig.dp, 5, BACKEND_TAKES_OLD);
+	for (size_t i = 0; i < INTERLEAVED; i++)
+		send_piece(&datagrams[i], 1, &outcome);
+	assert_int_equal(outcome.to_its_backend, INTERLEAVED * 2);
+	dataplane_set_takes(rig.dp, 5, 0);
+	read_counters(before);
+	for (size_t i = 0; i < INTERLEAVED; i++) {
+		mine += datagrams[i].backend == 5;
+		send_piece(&datagrams[i], 2, &outcome);
+	}
+	assert_true(mine > 0);
+	assert_int_equal(counted(before, DROP_FRAGMENT_NO_BACKEND), mine);
+	/* Back again, but what it had is void. */
+	dataplane_set_takes(rig.dp, 5, BACKEND_TAKES_OLD | BACKEND_TAKES_NEW);
+	read_counters(before);
+	for (size_t i = 0; i < INTERLEAVED; i++)
+		send_piece(&datagrams[i], 3, &outcome);
+	assert_int_equal(counted(before, DROP_FRAGMENT_NO_BACKEND), mine);
+	assert_int_equal(counted(before, TX_BACKEND), INTERLEAVED - mine);
+	free(datagrams);
+}
+
+/* The pieces of a datagram after the first come on several processors at once. */
+struct worker {
+	pthread_t thread;
+	const struct datagram *datagrams;
+	size_t piece;
+	bool wrong;
+};
+
+static void *send_all(void *argument)
+{
+	struct worker *worker = argument;
+
+	for (size_t i = 0; i < INTERLEAVED; i++) {
+		struct frame frame, out;
+
+		make_piece(&frame, &worker->datagrams[i], worker->piece);
+		worker->wrong |= rig_run(&rig, rig.ingress, &frame, &out) != XDP_TX ||
+				 rig_backend_of(&out) != worker->datagrams[i].backend;
+	}
+	return NULL;
+}
+
+static size_t remembered(void)
+{
+	int fd = bpf_obj_get(DATAPLANE_PIN_DIR "/fragments");
+	struct fragment_key key, *from = NULL;
+	size_t len = 0;
+
+	rig_require(fd >= 0, "cannot open the map of fragments");
+	for (; !bpf_map_get_next_key(fd, from, &key); from = &key)
+		len++;
+	close(fd);
+	return len;
+}
+
+static void test_processors(void **state)
+{
+	struct rng rng = rng_start(5);
+	struct datagram *datagrams = make_datagrams(INTERLEAVED, &rng);
+	struct worker workers[PIECES] = {};
+	struct outcome outcome = {};
+	size_t before = remembered();
+
+	(void)state;
+	for (size_t i = 0; i < INTERLEAVED; i++)
+		send_piece(&datagrams[i], 0, &outcome);
+	assert_int_equal(remembered(), before + INTERLEAVED);
+	for (size_t piece = 1; piece < PIECES; piece++) {
+		workers[piece].datagrams = datagrams;
+		workers[piece].piece = piece;
+		rig_require(
+			!pthread_create(&workers[piece].thread, NULL, send_all, &workers[piece]),
+			"cannot start a thread");
+	}
+	for (size_t piece = 1; piece < PIECES; piece++) {
+		pthread_join(workers[piece].thread, NULL);
+		assert_false(workers[piece].wrong);
+	}
+	/* Each was seen to be complete. */
+	assert_int_equal(remembered(), before);
+	free(datagrams);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_ring_changes),
+		cmocka_unit_test(test_backend_drains_and_dies),
+		cmocka_unit_test(test_processors),
 		cmocka_unit_test(test_more_than_remembered),
 	};
 
