@@ -24,6 +24,8 @@ from scapy.packet import Raw  # noqa: E402
 CLIENT_MAC = "02:00:00:00:0c:01"
 OUR_MAC = "02:00:00:00:01:01"
 ETHERNET_LEN = 14
+# Metadata in front of a later fragment that was held and comes again, or for the last time.
+HELD_AGAIN, HELD_FINAL = 0x72696e676c620a01, 0x72696e676c620a02
 PROTOCOLS = {"tcp": 6, "udp": 17, "sctp": 132}
 CHECK_IN = {"tcp": 16, "udp": 6, "sctp": 8}
 

@@ -6,7 +6,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from outer import SEED, wrap  # noqa: E402
-from packets import Backend, Tap, set_up, to_vip  # noqa: E402
+from packets import ETHERNET_LEN, HELD_AGAIN, Backend, Tap, set_up, to_vip  # noqa: E402
 
 GUE_PORT = 6080
 VIPS = ("192.0.2.100", "2001:db8::100")
@@ -72,7 +72,23 @@ def rows_of_lengths():
                  packet.but(payload=b"", padding=b"\xa5" * length), backend)
 
 
+def rows_of_fragments():
+    """Each by itself, and all with the outer source of their flow: the later ones too, which
+    do not say by themselves which that is."""
+    for ident, (packet, backend) in enumerate(each(), 7000):
+        action = "TX" if backend.interface == "rl0" else "REDIRECT"
+        packet = packet.but(payload=bytes(i * 7 & 0xff for i in range(3000)))
+        for i, piece in enumerate(packet.pieces(ident)):
+            # The last one as if it had come too early and been held.
+            tap.equal(runner.run(piece, mark=HELD_AGAIN if i == 2 else 0),
+                      (action, action + "_BACKEND",
+                       wrap(packet, backend, inner=piece[ETHERNET_LEN:])),
+                      f"{name_of(packet, backend)}, fragment {i}")
+    tap.equal(runner.do("fragments")["entries"], 0, "complete datagrams are forgotten")
+
+
 set_up_encap()
 rows_of_each_combination()
 rows_of_lengths()
+rows_of_fragments()
 tap.finish()

@@ -9,9 +9,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from packets import (CLIENT_MAC, DR, NAT4, NAT6, OUR_MAC, PROTOCOLS, VIPS, Tag, Tap,  # noqa: E402
-                     authentication, destination_options, hop_by_hop, routing, set_up,
-                     to_vip)
+from packets import (CLIENT_MAC, DR, HELD_AGAIN, HELD_FINAL, NAT4, NAT6, OUR_MAC,  # noqa: E402
+                     PROTOCOLS, VIPS, Tag, Tap, authentication, destination_options,
+                     hop_by_hop, routing, set_up, to_vip)
 from scapy.layers.inet import ICMP, IP, fragment  # noqa: E402
 from scapy.layers.inet6 import (ICMPv6EchoRequest, IPv6, IPv6ExtHdrFragment,  # noqa: E402
                                 fragment6)
@@ -23,8 +23,7 @@ runner = set_up()
 
 ETHER = Ether(src=CLIENT_MAC, dst=OUR_MAC)
 LIFE_S = 30
-# Metadata in front of frames that were held; the last one means nothing.
-AGAIN, FINAL, UNKNOWN = 0x72696e676c620a01, 0x72696e676c620a02, 0x72696e676c620a03
+UNKNOWN = HELD_AGAIN + 2
 # One VIP of each family and forward mode.
 SAMPLES = ("192.0.2.1", "192.0.2.3", "2001:db8::1", "2001:db8::3")
 idents = iter(range(1000, 60000))
@@ -133,21 +132,21 @@ def rows_of_held():
         first, middle, last = packet.pieces(ident)
         for one in (middle, last):
             ends(f"a later fragment to {address} comes again", one, "DROP_FRAGMENT_NO_FIRST",
-                 AGAIN)
+                 HELD_AGAIN)
             ends(f"a later fragment to {address} comes for the last time", one,
-                 "DROP_FRAGMENT_NO_FIRST", FINAL)
+                 "DROP_FRAGMENT_NO_FIRST", HELD_FINAL)
             ends(f"a later fragment to {address} with other metadata", one, "HOLD_FRAGMENT",
                  UNKNOWN)
         runner.run(first)
         ends(f"to {address} for the last time, though the first is there", middle,
-             "DROP_FRAGMENT_NO_FIRST", FINAL)
+             "DROP_FRAGMENT_NO_FIRST", HELD_FINAL)
         out = backend_of(address).receives(packet).pieces(ident)
-        tap.equal(runner.run(middle, mark=AGAIN), ("TX", "TX_BACKEND", out[1]),
+        tap.equal(runner.run(middle, mark=HELD_AGAIN), ("TX", "TX_BACKEND", out[1]),
                   f"to {address} again, after the first")
         tap.equal(runner.run(last, mark=UNKNOWN), ("TX", "TX_BACKEND", out[2]),
                   f"to {address} after the first, with other metadata")
         whole = to_vip(address, "udp")
-        tap.equal(runner.run(whole.build(), mark=FINAL),
+        tap.equal(runner.run(whole.build(), mark=HELD_FINAL),
                   ("TX", "TX_BACKEND", backend_of(address).receives(whole).build()),
                   f"a whole packet to {address} with such metadata")
     for address in ("192.0.2.99", "2001:db8::99"):
