@@ -66,9 +66,9 @@ class Pool:
         for address in self.reals + self.others:
             weight = 1 if address in self.reals else 0
             # Version 2 of their connection ids begins with the bits 10: 100 and 101.
-            ids = f', quic_id: "4:{SERVER_IDS[address]},5:{SERVER_IDS[address]}"'
+            ids = ', quic_id: "4:{0},5:{0}"'.format(SERVER_IDS[address]) if self.quic else ""
             yield (f'      - {{name: {NAMES[address]}, address: "{address}", weight: {weight}'
-                   f"{ids if self.quic else ''}}}")
+                   f"{ids}}}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ def migration_vips():
 # Forwarding and VIPs of each set; udp-migration-2 goes on where udp-migration-1 ended.
 SETS = {
     "base": ("ipip", BASE), "gue": ("gue", BASE), "tpr": ("ipip", BASE), "tpr-gue": ("gue", BASE),
-    "cidr-vip": ("gue", BASE), "lpm-src": ("gue", BASE),
+    "cidr-vip": ("gue", tuple(prefix_vips())), "lpm-src": ("gue", BASE),
     "icmp-too-big": ("ipip", BASE), "icmp-too-big-origin-gue": ("gue", BASE),
     "decap-stats": ("gue", decap_vips()), "xpop-decap": ("gue", decap_vips()),
     "egress-decap": ("gue", decap_vips()), "udp-stable-rt": ("gue", stable_vips()),

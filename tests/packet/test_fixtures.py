@@ -132,8 +132,6 @@ DIFFERS = {
     **rows(("icmp-too-big",), "generate-frag-needed generate-too-big-v6", "later", balanced()),
     **rows(("icmp-too-big-origin-gue",), "generate-frag-needed-gue generate-too-big-v6-gue",
            "stale", balanced()),
-    **rows(("cidr-vip",), "prefix-port0-tcp prefix-port0-other-address prefix-port0-other-port "
-           "prefix-port443-tcp prefix-port0-udp prefix-port443-udp", "later", left_alone),
     **rows(("tpr", "tpr-gue"), "ack-server-id-v4 ack-server-id-any-port ack-server-id-v6-real "
            "ack-server-id-v6 server-id-over-lru-v4 server-id-over-lru-v6 "
            "server-id-after-many-options dport-hash-server-id", "tcp-id", balanced()),
