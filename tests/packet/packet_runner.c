@@ -21,6 +21,7 @@
  *   forget                                 all of these
 	,
  *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
+ *   run_long   frame ifindex linear        rig_run_long(); {} if the kernel can't
  *
  * The verdict of a run is the one whose counter rose; it is an error unless
  * exactly one rose, by one.
@@ -399,36 +400,59 @@ static int counted_verdict(void)
 	return rose == 1 ? which : VERDICT_COUNT;
 }
 
-static json_t *do_run(const json_t *command)
+static json_t *outcome(int action, const uint8_t *bytes, size_t len)
 {
 	static const char *const actions[] = {"ABORTED", "DROP", "PASS", "TX", "REDIRECT"};
+	static char text[2 * RIG_LONG_MAX + 1];
+	int verdict = counted_verdict();
+
+	if (verdict == VERDICT_COUNT || action < 0 || action >= (int)ARRAY_LEN(actions))
+		return json_pack("{s:s}", "error", "not exactly one verdict was counted");
+	text[0] = 0;
+	for (size_t i = 0; i < len; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return json_pack("{s:s, s:s, s:s}", "action", actions[action], "verdict",
+			 verdict_name(verdict), "frame", text);
+}
+
+static json_t *do_run(const json_t *command)
+{
 	uint64_t mark = (uint64_t)json_integer_value(json_object_get(command, "mark"));
-	char text[2 * FRAME_MAX + 1] = "";
 	struct frame frame;
-	int action, verdict;
+	int action;
 
 	if (!read_frame(command, &frame))
 		return NULL;
 	action = rig_run_marked(&rig, number_of(command, "ifindex"), &frame, mark, &frame);
-	verdict = counted_verdict();
-	if (verdict == VERDICT_COUNT || action < 0 || action >= (int)ARRAY_LEN(actions))
-		return json_pack("{s:s}", "error", "not exactly one verdict was counted");
-	for (size_t i = 0; i < frame.len; i++)
-		snprintf(text + 2 * i, 3, "%02x", frame.bytes[i]);
-	return json_pack("{s:s, s:s, s:s}", "action", actions[action], "verdict",
-			 verdict_name(verdict), "frame", text);
+	return outcome(action, frame.bytes, frame.len);
+}
+
+static json_t *do_run_long(const json_t *command)
+{
+	static uint8_t in[RIG_LONG_TOP], out[RIG_LONG_MAX];
+	int len = read_octets(text_of(command, "frame"), in, sizeof(in)), action;
+	size_t out_len = 0;
+
+	if (len < RIG_FRAME_MIN)
+		return NULL;
+	action = rig_run_long(&rig, number_of(command, "ifindex"), number_of(command, "linear"), in,
+			      (size_t)len, out, &out_len);
+	return action == -EINVAL ? json_object() : outcome(action, out, out_len);
 }
 
 static const struct {
 	const char *name;
 	handler run;
 } handlers[] = {
-	{"shell", do_shell},	 {"ifindex", do_ifindex}, {"egress", do_egress},
-	{"vip", do_vip},	 {"reply", do_reply},	  {"backend", do_backend},
-	{"encap", do_encap},	 {"nexthop", do_nexthop}, {"ring", do_ring},
-	{"no_ring", do_no_ring}, {"quic_id", do_quic_id}, {"run", do_run},
-	{"age", do_age},	 {"forget", do_forget},	  {"fragments", do_fragments},
-	{"daemon", do_daemon},	 {"down", do_down},
+	{"shell", do_shell},	   {"ifindex", do_ifindex},
+	{"egress", do_egress},	   {"vip", do_vip},
+	{"reply", do_reply},	   {"backend", do_backend},
+	{"encap", do_encap},	   {"nexthop", do_nexthop},
+	{"ring", do_ring},	   {"no_ring", do_no_ring},
+	{"quic_id", do_quic_id},   {"run", do_run},
+	{"run_long", do_run_long}, {"age", do_age},
+	{"forget", do_forget},	   {"fragments", do_fragments},
+	{"daemon", do_daemon},	   {"down", do_down},
 };
 
 static json_t *answer(const char *line)

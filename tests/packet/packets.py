@@ -71,6 +71,13 @@ class Runner:
         answer = self.do("run", frame=frame.hex(), ifindex=ifindex or self.ingress, mark=mark)
         return answer["action"], answer["verdict"], bytes.fromhex(answer["frame"])
 
+    def run_long(self, frame, linear=0):
+        """The same in several buffers, the first of @linear bytes; None if the kernel can't."""
+        answer = self.do("run_long", frame=frame.hex(), ifindex=self.ingress, linear=linear)
+        if not answer:
+            return None
+        return answer["action"], answer["verdict"], bytes.fromhex(answer["frame"])
+
 
 class Tap:
     """Test lines as `prove` reads them; the plan comes last."""
@@ -181,9 +188,11 @@ class Packet:
     def check_at(self):
         return self.l4_at + CHECK_IN[self.protocol]
 
-    def ether(self):
+    def ether(self, layer3=None):
+        """The Ethernet header and tags, before what @layer3 says, if it is not self's IP."""
         ether = Ether(src=self.mac_source, dst=self.mac_destination)
-        types = [tag.type for tag in self.tags] + [0x86dd if self.is_ipv6 else 0x0800]
+        own = 0x86dd if self.is_ipv6 else 0x0800
+        types = [tag.type for tag in self.tags] + [layer3 or own]
         ether.type = types[0]
         for tag, inner in zip(self.tags, types[1:]):
             ether = ether / Dot1Q(vlan=tag.vlan, prio=tag.prio, type=inner)

@@ -110,6 +110,25 @@ int rig_run_marked(const struct rig *rig, uint32_t ingress, const struct frame *
 	return (int)options.retval;
 }
 
+int rig_run_long(const struct rig *rig, uint32_t ingress, uint32_t linear, const uint8_t *in,
+		 size_t len, uint8_t *out, size_t *out_len)
+{
+	struct xdp_md context = {
+		.data_end = linear ? linear : (uint32_t)len,
+		.ingress_ifindex = ingress,
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in, .data_size_in = (uint32_t)len,
+		    .data_out = out, .data_size_out = RIG_LONG_MAX, .ctx_in = &context,
+		    .ctx_size_in = sizeof(context), .repeat = 1);
+	int err = bpf_prog_test_run_opts(rig->program, &options);
+
+	if (err == -EINVAL && linear)
+		return err;
+	rig_require(err == 0, "cannot run a frame of %zu bytes: %s", len, strerror(-err));
+	*out_len = options.data_size_out;
+	return (int)options.retval;
+}
+
 static struct nexthop nexthop_of(uint32_t id, uint32_t ifindex)
 {
 	return (struct nexthop){

@@ -21,6 +21,8 @@
 /* The kernel runs no frame through XDP that is shorter than an Ethernet header. */
 #define RIG_FRAME_MIN FRAME_ETHERNET_LEN
 #define RIG_FRAME_TOP 1800 /* and none that does not fit in a page with its headroom */
+#define RIG_LONG_TOP  9600 /* in several buffers */
+#define RIG_LONG_MAX  (RIG_LONG_TOP + 128)
 
 /**
  * struct rig
@@ -57,6 +59,16 @@ int rig_run(const struct rig *rig, uint32_t ingress, const struct frame *in, str
 /** rig_run_marked() - the same with @mark, unless it is 0, as metadata in front */
 int rig_run_marked(const struct rig *rig, uint32_t ingress, const struct frame *in, uint64_t mark,
 		   struct frame *out);
+
+/**
+ * rig_run_long() - the same for frames of up to RIG_LONG_TOP bytes, in several buffers
+ * @linear: length of the first buffer; 0: as much as the kernel puts there
+ * @out: has room for RIG_LONG_MAX bytes
+ *
+ * Return: the XDP action; -EINVAL if the kernel cannot make the first buffer that short.
+ */
+int rig_run_long(const struct rig *rig, uint32_t ingress, uint32_t linear, const uint8_t *in,
+		 size_t len, uint8_t *out, size_t *out_len);
 
 /**
  * rig_set_backend() - have a backend whose frames leave by @ifindex
