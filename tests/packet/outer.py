@@ -7,7 +7,7 @@ docs/dataplane.md; nothing is taken from bpf/.
 import ipaddress
 import struct
 
-from packets import ETHERNET_LEN, IP, UDP, Ether, IPv6, Raw
+from packets import IP, UDP, IPv6, Raw
 
 SEED = 0x5eed
 SOURCE_IPV4 = "198.18.0.0/16"
@@ -92,7 +92,7 @@ def outer_id(inner):
 
 def wrap(packet, backend, checksum=False, port=6080, inner=None, sources=(SOURCE_IPV4, SOURCE_IPV6)):
     """The frame in which @packet, or its bytes @inner, leaves for an ipip or gue backend."""
-    inner = inner or packet.but(padding=b"").build()[ETHERNET_LEN:]
+    inner = inner or packet.but(padding=b"").build()[packet.ip_at:]
     value = flow_hash(packet)
     is_ipv6 = inner[0] >> 4 == 6
     tos = (inner[0] << 8 | inner[1]) >> 4 & 0xff if is_ipv6 else inner[1]
@@ -109,4 +109,6 @@ def wrap(packet, backend, checksum=False, port=6080, inner=None, sources=(SOURCE
         flags = "DF" if is_ipv6 or inner[6] & 0x40 else 0
         outer = IP(src=source_ipv4(value, sources[0]), dst=backend.address, ttl=64, tos=tos,
                    proto=protocol, id=0 if is_ipv6 else outer_id(inner), flags=flags)
-    return bytes(Ether(src=backend.mac_source, dst=backend.mac) / outer / layer)
+    ether = packet.but(mac_source=backend.mac_source, mac_destination=backend.mac) \
+        .ether(0x86dd if ":" in backend.address else 0x0800)
+    return bytes(ether / outer / layer)

@@ -6,7 +6,8 @@ import sys
 sys.dont_write_bytecode = True
 
 from outer import SEED, wrap  # noqa: E402
-from packets import ETHERNET_LEN, HELD_AGAIN, Backend, Tap, set_up, to_vip  # noqa: E402
+from packets import (ETHERNET_LEN, HELD_AGAIN, Backend, Tag, Tap, authentication,  # noqa: E402
+                     destination_options, hop_by_hop, routing, set_up, to_vip)
 
 GUE_PORT = 6080
 VIPS = ("192.0.2.100", "2001:db8::100")
@@ -72,6 +73,23 @@ def rows_of_lengths():
                  packet.but(payload=b"", padding=b"\xa5" * length), backend)
 
 
+def rows_of_headers():
+    """Tags stay in front of the outer header; options and extension headers are inner ones."""
+    for packet, backend in each():
+        for tags in (Tag(7),), (Tag(0, prio=5),), (Tag(7, type=0x88a8), Tag(8)), (Tag(1), Tag(2)):
+            for length in (0, 1, 700):
+                sent(f", {len(tags)} tags, payload of {length}",
+                     packet.but(tags=tags, payload=b"t" * length), backend)
+            sent(f", {len(tags)} tags, Ethernet padding",
+                 packet.but(tags=tags, payload=b"", padding=b"\xa5" * 18), backend)
+        if packet.is_ipv6:
+            for headers in ((hop_by_hop(), destination_options(24)), (authentication(),),
+                            (routing(),) * 8):
+                sent(f", {len(headers)} extension headers", packet.but(extensions=headers), backend)
+        else:
+            sent(", ihl 15", packet.but(options=10), backend)
+
+
 def rows_of_fragments():
     """Each by itself, and all with the outer source of their flow: the later ones too, which
     do not say by themselves which that is."""
@@ -90,5 +108,6 @@ def rows_of_fragments():
 set_up_encap()
 rows_of_each_combination()
 rows_of_lengths()
+rows_of_headers()
 rows_of_fragments()
 tap.finish()

@@ -9,6 +9,10 @@
 #define RANDOM_FRAMES  60000
 #define DAMAGED_FRAMES 140000
 
+/* What of a frame may have headers in it: two tags, IPv6, extension headers, TCP. */
+#define HEADERS_MAX    (22 + 40 + EXTENSIONS_LEN + 60)
+#define EXTENSIONS_LEN 96
+
 static struct rig rig;
 static struct nat_setup setup;
 
@@ -22,18 +26,73 @@ static bool bytes_at(const struct frame *frame, size_t at, const void *bytes, si
 	return at + len <= frame->len && memcmp(frame->bytes + at, bytes, len) == 0;
 }
 
-/* Does @key name one side of @frame? Read here from scratch; port 0 is any. */
+/* Where the headers of a frame are. Read here from scratch. */
+struct headers {
+	uint16_t type; /* behind the tags */
+	size_t ip_at;
+	size_t l4_at;
+	uint8_t protocol;
+};
+
+static bool is_tag(uint16_t type)
+{
+	return type == 0x8100 || type == 0x88a8;
+}
+
+/* Hop-by-hop options, routing, fragment, authentication, destination options. */
+static bool is_extension(uint8_t protocol)
+{
+	return protocol == 0 || protocol == 43 || protocol == 44 || protocol == 51 ||
+	       protocol == 60;
+}
+
+static size_t extension_len(uint8_t protocol, uint8_t len)
+{
+	if (protocol == 44)
+		return 8;
+	return protocol == 51 ? (len + 2) * (size_t)4 : (len + 1) * (size_t)8;
+}
+
+/* Bytes past the end of a frame are zero. */
+static struct headers find_headers(const struct frame *in)
+{
+	static struct frame frame;
+	struct headers found = {.ip_at = 14};
+
+	memset(&frame, 0, sizeof(frame));
+	memcpy(frame.bytes, in->bytes, in->len);
+	found.type = frame_word(&frame, 12);
+	for (int tags = 0; tags < 2 && is_tag(found.type); tags++) {
+		found.type = frame_word(&frame, found.ip_at + 2);
+		found.ip_at += 4;
+	}
+	if (found.type != 0x86dd) {
+		found.protocol = frame.bytes[found.ip_at + 9];
+		found.l4_at = found.ip_at + (frame.bytes[found.ip_at] & 15) * (size_t)4;
+		return found;
+	}
+	found.protocol = frame.bytes[found.ip_at + 6];
+	found.l4_at = found.ip_at + 40;
+	for (int walked = 0; walked < 8 && is_extension(found.protocol) && found.l4_at < in->len;
+	     walked++) {
+		const uint8_t *header = &frame.bytes[found.l4_at];
+
+		found.l4_at += extension_len(found.protocol, header[1]);
+		found.protocol = header[0];
+	}
+	return found;
+}
+
+/* Does @key name one side of @frame? Port 0 is any. */
 static bool names_side(const struct frame *frame, const struct endpoint *key, bool source)
 {
+	const struct headers headers = find_headers(frame);
 	bool ipv6 = key->family == ENDPOINT_IPV6;
-	size_t len = ipv6 ? 16 : 4, at = ipv6 ? 22 : 26;
-	size_t port_at = (ipv6 ? 54 : 14 + (frame->bytes[14] & 15) * (size_t)4) + (source ? 0 : 2);
-	uint8_t type[2] = {ipv6 ? 0x86 : 0x08, ipv6 ? 0xdd : 0x00};
+	size_t len = ipv6 ? 16 : 4, at = headers.ip_at + (ipv6 ? 8 : 12);
 
-	return bytes_at(frame, 12, type, sizeof(type)) &&
-	       bytes_at(frame, ipv6 ? 20 : 23, &key->protocol, 1) &&
+	return headers.type == (ipv6 ? 0x86dd : 0x0800) && headers.protocol == key->protocol &&
 	       bytes_at(frame, at + (source ? 0 : len), key->address, len) &&
-	       (!key->port || bytes_at(frame, port_at, &key->port, 2));
+	       (!key->port || bytes_at(frame, headers.l4_at + (source ? 0 : 2), &key->port, 2));
 }
 
 static bool is_for_vip(const struct frame *frame)
@@ -76,8 +135,9 @@ static void run_one(const struct frame *in, struct outcome *outcome)
 		assert_true(ours);
 	if (action == XDP_PASS && !is_reply(in))
 		assert_memory_equal(out.bytes, in->bytes, in->len);
-	if (action == XDP_TX && in->len > 134)
-		assert_memory_equal(out.bytes + 134, in->bytes + 134, in->len - 134);
+	if (action == XDP_TX && in->len > HEADERS_MAX)
+		assert_memory_equal(out.bytes + HEADERS_MAX, in->bytes + HEADERS_MAX,
+				    in->len - HEADERS_MAX);
 }
 
 static void random_bytes(struct frame *frame, size_t len, struct rng *rng)
@@ -87,22 +147,65 @@ static void random_bytes(struct frame *frame, size_t len, struct rng *rng)
 		frame->bytes[at] = (uint8_t)rng_next(rng);
 }
 
+static void insert(struct frame *frame, size_t at, size_t len)
+{
+	memmove(frame->bytes + at + len, frame->bytes + at, frame->len - at);
+	frame->len += len;
+}
+
+static void insert_tags(struct frame *frame, struct rng *rng)
+{
+	for (uint64_t tags = rng_below(rng, 4); tags; tags--) {
+		insert(frame, 12, 4);
+		frame_put_word(frame, 12, rng_below(rng, 2) ? 0x8100 : 0x88a8);
+		frame_put_word(frame, 14, (uint16_t)rng_next(rng));
+	}
+}
+
+/* In front of what the IPv6 header of an untagged frame leads to: random ones that fit. */
+static void insert_extensions(struct frame *frame, struct rng *rng)
+{
+	static const uint8_t protocols[] = {0, 43, 44, 51, 60, 60, 0, 43, 60, 50, 59, 135};
+	size_t room = EXTENSIONS_LEN, len;
+
+	for (uint64_t headers = rng_below(rng, 11); headers && room >= 24; headers--) {
+		uint8_t protocol = protocols[rng_below(rng, ARRAY_LEN(protocols))];
+		uint8_t units = rng_below(rng, 2);
+
+		len = extension_len(protocol, units);
+		insert(frame, 54, len);
+		for (size_t at = 54; at < 54 + len; at++)
+			frame->bytes[at] = (uint8_t)rng_next(rng);
+		frame->bytes[54] = frame->bytes[20];
+		frame->bytes[55] = units;
+		frame->bytes[57] &=
+			rng_below(rng, 4) ? 0 : 0xff; /* segments left, or a fragment's */
+		frame->bytes[56] &= rng_below(rng, 4) ? 0 : 0xff;
+		frame->bytes[20] = protocol;
+		frame_put_word(frame, 18, frame_word(frame, 18) + (uint16_t)len);
+		room -= len;
+	}
+}
+
 /* Half of them with an EtherType and a version that lead further in. */
 static void random_frame(struct frame *frame, struct rng *rng)
 {
 	random_bytes(frame, RIG_FRAME_MIN + rng_below(rng, 200), rng);
 	frame->bytes[0] &= 0xfe;
-	if (rng_below(rng, 2) && frame->len > RIG_FRAME_MIN) {
+	if (rng_below(rng, 2) && frame->len > RIG_FRAME_MIN + 8) {
 		bool ipv6 = rng_below(rng, 2);
 
 		frame_put_word(frame, 12, ipv6 ? 0x86dd : 0x0800);
 		frame->bytes[14] = ipv6 ? 0x60 : 0x40 | (frame->bytes[14] & 15);
+		if (ipv6 && rng_below(rng, 2))
+			frame->bytes[20] = rng_below(rng, 2) ? 60 : 0;
+		insert_tags(frame, rng);
 	}
 }
 
 static void damage(struct frame *frame, struct rng *rng)
 {
-	size_t headers = frame->len < 96 ? frame->len : 96;
+	size_t headers = frame->len < 150 ? frame->len : 150;
 
 	switch (rng_below(rng, 6)) {
 	case 0:
@@ -163,6 +266,10 @@ static void test_damaged_frames(void **state)
 		if (rng_below(&rng, 2))
 			nat_turn_round(&spec, &setup, &rng);
 		frame_build(&frame, &spec);
+		if (frame_is_ipv6(&frame) && rng_below(&rng, 2))
+			insert_extensions(&frame, &rng);
+		if (rng_below(&rng, 2))
+			insert_tags(&frame, &rng);
 		for (uint64_t times = 1 + rng_below(&rng, 3); times; times--)
 			damage(&frame, &rng);
 		run_one(&frame, &outcome);
