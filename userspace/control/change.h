@@ -130,6 +130,6 @@ int change_resolve(struct change *change);
 void change_forget(struct nexthops *nexthops, const struct control_pool *from, size_t n_from,
 		   const struct control_pool *to, size_t n_to);
 /* A next hop in the data plane's terms; ifindex 0 unless it is resolved. */
-struct nexthop change_nexthop(const struct nexthop_info *info);
+struct nexthop change_nexthop(const struct config *config, const struct nexthop_info *info);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,38 @@
 /* A neighbour on the same link answers in milliseconds; a dead one never does. */
 #define RESOLVE_WAIT_MS 1000
 
-struct nexthop change_nexthop(const struct nexthop_info *info)
+static bool has_interface(const struct config *config, uint32_t ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	if (!if_indextoname(ifindex, name))
+		return false;
+	for (size_t i = 0; i < config->n_interfaces; i++)
+		if (!strcmp(config->interfaces[i].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * Frames keep their VLAN tags, so one for a backend behind a VLAN interface leaves by what
+ * is below that, where it came in. Unless the program is on the VLAN interface itself,
+ * which takes the tags off.
+ */
+static uint32_t egress_of(const struct config *config, const struct nexthop_info *info)
+{
+	if (!info->lower || has_interface(config, info->ifindex) ||
+	    !has_interface(config, info->lower))
+		return info->ifindex;
+	return info->lower;
+}
+
+struct nexthop change_nexthop(const struct config *config, const struct nexthop_info *info)
 {
 	struct nexthop nexthop = {};
 
 	if (info->state != NEXTHOP_RESOLVED)
 		return nexthop;
-	nexthop.ifindex = info->ifindex;
+	nexthop.ifindex = egress_of(config, info);
 	memcpy(nexthop.destination, info->destination, sizeof(nexthop.destination));
 	memcpy(nexthop.source, info->source, sizeof(nexthop.source));
 	return nexthop;
@@ -137,7 +163,7 @@ void change_forget(struct nexthops *nexthops, const struct control_pool *from, s
 
 static bool same_nexthop(const struct nexthop_info *a, const struct nexthop_info *b)
 {
-	return a->state == b->state && same_via(a, b) &&
+	return a->state == b->state && same_via(a, b) && a->lower == b->lower &&
 	       !memcmp(a->destination, b->destination, sizeof(a->destination)) &&
 	       !memcmp(a->source, b->source, sizeof(a->source));
 }
@@ -163,7 +189,7 @@ int control_refresh_nexthops(struct control *control)
 				continue;
 			changed++;
 			pool->nexthops[member] = info;
-			nexthop = change_nexthop(&info);
+			nexthop = change_nexthop(&control->running, &info);
 			if (nexthop.ifindex)
 				dataplane_allow_egress(control->dp, nexthop.ifindex);
 			dataplane_set_nexthop(control->dp, pool->ids[member], &nexthop);

@@ -60,7 +60,7 @@ static int commit_backend(struct change *change, const struct config_pool *from,
 	uint32_t id = pool->ids[member];
 	struct label_key key = {.kind = LABEL_BACKEND, .id = id};
 	struct backend entry = backend_of(from, backend);
-	struct nexthop nexthop = change_nexthop(&pool->nexthops[member]);
+	struct nexthop nexthop = change_nexthop(change->next, &pool->nexthops[member]);
 	struct label label = {};
 	int err;
 

@@ -35,6 +35,7 @@
 #define CHANGES_QUEUED_BYTES (1 << 20) /* the kernel doubles it: about 2000 changes */
 #define CHANGES_AT_ONCE_MAX  4096
 #define KEEP_ATTEMPTS_MAX    3
+#define VLAN_TAGS_MAX	     2 /* that the XDP program steps over */
 
 /*
  * Mark on the entries whose flags we set (NDA_PROTOCOL, "proto 114" in ip neigh), so that
@@ -275,6 +276,23 @@ static enum nexthop_state route_state(const struct route *route)
 	}
 }
 
+/* The interface below all that put VLAN tags on, from @lower on. */
+static int lowest(struct rtnl *rtnl, uint32_t *lower)
+{
+	struct link link = {};
+	int err;
+
+	for (int tags = 1; tags < VLAN_TAGS_MAX; tags++) {
+		err = link_read(rtnl, *lower, &link);
+		if (err)
+			return err;
+		if (!link.lower)
+			return 0;
+		*lower = link.lower;
+	}
+	return 0;
+}
+
 /* Fill @found from the interface and the neighbour. */
 static int nexthop_look_up(struct rtnl *rtnl, struct nexthop_info *found)
 {
@@ -290,6 +308,11 @@ static int nexthop_look_up(struct rtnl *rtnl, struct nexthop_info *found)
 		return 0;
 	}
 	memcpy(found->source, link.mac, sizeof(found->source));
+	found->lower = link.lower;
+	if (found->lower)
+		err = lowest(rtnl, &found->lower);
+	if (err)
+		return err;
 	err = neighbour_keep(rtnl, found->ifindex, &found->via, &neighbour);
 	if (err)
 		return err;

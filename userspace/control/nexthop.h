@@ -26,6 +26,7 @@ enum nexthop_state {
 struct nexthop_info {
 	enum nexthop_state state;
 	uint32_t ifindex;
+	uint32_t lower;		   /* what a VLAN interface puts its tags on; 0 if it is none */
 	struct config_address via; /* gateway, or the address itself when on-link */
 	uint8_t destination[6];	   /* MAC of @via */
 	uint8_t source[6];	   /* MAC of the interface */

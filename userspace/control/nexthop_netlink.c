@@ -238,14 +238,38 @@ int route_read(struct rtnl *rtnl, const struct config_address *address, struct r
 struct link_parse {
 	bool has_mac;
 	uint8_t mac[6];
+	bool is_vlan;
+	bool foreign; /* lower is in another network namespace */
+	uint32_t lower;
 };
+
+static int link_info_attr(const struct nlattr *attr, void *data)
+{
+	struct link_parse *parse = data;
+
+	if (mnl_attr_get_type(attr) == IFLA_INFO_KIND && mnl_attr_get_payload_len(attr) > 4)
+		parse->is_vlan = !memcmp(mnl_attr_get_payload(attr), "vlan", 5);
+	return MNL_CB_OK;
+}
 
 static int link_attr(const struct nlattr *attr, void *data)
 {
 	struct link_parse *parse = data;
 
-	if (mnl_attr_get_type(attr) == IFLA_ADDRESS)
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_ADDRESS:
 		parse->has_mac = !attr_read(attr, parse->mac, sizeof(parse->mac));
+		break;
+	case IFLA_LINK:
+		if (attr_read(attr, &parse->lower, sizeof(parse->lower)))
+			parse->lower = 0;
+		break;
+	case IFLA_LINK_NETNSID:
+		parse->foreign = true;
+		break;
+	case IFLA_LINKINFO:
+		return mnl_attr_parse_nested(attr, link_info_attr, parse);
+	}
 	return MNL_CB_OK;
 }
 
@@ -261,6 +285,7 @@ static int link_parse(const struct nlmsghdr *reply, struct link *link)
 		return -EPROTO;
 	link->type = ifi->ifi_type;
 	memcpy(link->mac, parse.mac, sizeof(link->mac));
+	link->lower = parse.is_vlan && !parse.foreign ? parse.lower : 0;
 	return 0;
 }
 

@@ -25,10 +25,14 @@ struct route {
 	struct config_address via; /* gateway, or the address itself when on-link */
 };
 
-/* type is ARPHRD_*; mac is valid for ARPHRD_ETHER only. */
+/*
+ * type is ARPHRD_*; mac is valid for ARPHRD_ETHER only. lower is the interface below one
+ * that puts VLAN tags on, 0 for all others.
+ */
 struct link {
 	uint16_t type;
 	uint8_t mac[6];
+	uint32_t lower;
 };
 
 /* state is NUD_*, flags NTF_*, ext_flags NTF_EXT_*, protocol RTPROT_*. */
