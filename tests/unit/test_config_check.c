@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/text.h"
+#include "tests/unit/config_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -31,44 +32,6 @@
 
 #define X50  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define X250 X50 X50 X50 X50 X50
-
-/* @what is the whole error after "pools[0].", or NULL if the text is accepted. */
-struct row {
-	const char *yaml;
-	size_t line;
-	const char *what;
-};
-
-static void check_row(const struct row *row)
-{
-	struct config config, before;
-	struct config_error error = {0};
-	char what[sizeof(error.what)];
-	int err;
-
-	memset(&config, 0x5a, sizeof(config));
-	before = config;
-	err = config_read(&config, row->yaml, strlen(row->yaml), &error);
-	if (!row->what) {
-		if (err)
-			fail_msg("refused: %s\nline %zu: %s", row->yaml, error.line, error.what);
-		config_release(&config);
-		return;
-	}
-	if (!err)
-		fail_msg("accepted: %s\ninstead of: %s", row->yaml, row->what);
-	snprintf(what, sizeof(what), "pools[0].%s", row->what);
-	assert_string_equal(error.what, what);
-	assert_int_equal(error.line, row->line);
-	assert_int_equal(err, -EINVAL);
-	assert_memory_equal(&config, &before, sizeof(config));
-}
-
-static void check_rows(const struct row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		check_row(&rows[i]);
-}
 
 static struct config read_config(const char *yaml)
 {
@@ -168,7 +131,7 @@ static void test_fields(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "pools[0].");
 }
 
 static void test_names_of_fields(void **state)
@@ -245,7 +208,7 @@ static void test_http(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "pools[0].");
 }
 
 static void test_times(void **state)
@@ -290,7 +253,7 @@ static void test_times(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "pools[0].");
 }
 
 static void test_fields_of_types(void **state)
@@ -318,7 +281,7 @@ static void test_fields_of_types(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "pools[0].");
 }
 
 static void test_port_is_needed(void **state)
@@ -341,7 +304,7 @@ static void test_port_is_needed(void **state)
 	struct config_error error;
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "pools[0].");
 	/* An edit can break the rule too. */
 	assert_int_equal(text_parse_endpoint("10.0.0.3", &backend.address, &backend.port), 0);
 	assert_int_equal(config_add_backend(&config, "web", &backend, &error), -EINVAL);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "config/text.h"
+#include "tests/unit/config_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -27,33 +28,6 @@
 #define LONG1		     "2001:db8:1111:1111:1111:1111:1111:1111"
 #define LONG2		     "2001:db8:2222:2222:2222:2222:2222:2222"
 #define LONG3		     "2001:db8:3333:3333:3333:3333:3333:3333"
-
-/* @what is the whole error, or NULL if the text is accepted. */
-struct row {
-	const char *yaml;
-	size_t line;
-	const char *what;
-};
-
-static void check_rows(const struct row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct row *row = &rows[i];
-		struct config_error error = {0};
-		struct config config;
-		int err = config_read(&config, row->yaml, strlen(row->yaml), &error);
-
-		if (!err)
-			config_release(&config);
-		if (!err != !row->what)
-			fail_msg("%s: %s\n%s", err ? "refused" : "accepted", row->yaml, error.what);
-		if (!err)
-			continue;
-		assert_string_equal(error.what, row->what);
-		assert_int_equal(error.line, row->line);
-		assert_int_equal(err, -EINVAL);
-	}
-}
 
 static void test_families(void **state)
 {
@@ -80,7 +54,7 @@ static void test_families(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 static void test_any_port(void **state)
@@ -102,7 +76,7 @@ static void test_any_port(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 static void test_own_address(void **state)
@@ -131,7 +105,7 @@ static void test_own_address(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 #define TELL ": nat could not tell their replies apart"
@@ -225,7 +199,7 @@ static const struct row reply_rows[] = {
 static void test_replies(void **state)
 {
 	(void)state;
-	check_rows(reply_rows, COUNT(reply_rows));
+	check_rows(reply_rows, COUNT(reply_rows), "");
 }
 
 /* Ports that a client of these tests may ask for; enough, as no VIP has more than 2. */

@@ -16,6 +16,7 @@
 #include "config/model.h"
 #include "config/quic.h"
 #include "config/text.h"
+#include "tests/unit/config_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -28,34 +29,6 @@
 
 #define FIFTEEN "000102030405060708090a0b0c0d0e"
 #define MUST	"must be CONFIGURATION:BYTES in hexadecimal, as in 0:12ab or 0:12ab,1:07, got "
-
-/* @what is the whole error after "pools[0].backends", or NULL if the text is accepted. */
-struct row {
-	const char *yaml;
-	size_t line;
-	const char *what;
-};
-
-static void check_row(const struct row *row)
-{
-	struct config_error error = {0};
-	struct config config = {0};
-	char what[sizeof(error.what)];
-	int err = config_read(&config, row->yaml, strlen(row->yaml), &error);
-
-	if (!row->what) {
-		if (err)
-			fail_msg("refused: %s\nline %zu: %s", row->yaml, error.line, error.what);
-		config_release(&config);
-		return;
-	}
-	if (!err)
-		fail_msg("accepted: %s\ninstead of: %s", row->yaml, row->what);
-	snprintf(what, sizeof(what), "pools[0].backends%s", row->what);
-	assert_string_equal(error.what, what);
-	assert_int_equal(error.line, row->line);
-	assert_int_equal(err, -EINVAL);
-}
 
 static struct config read_config(const char *yaml)
 {
@@ -98,8 +71,7 @@ static void spellings(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		check_row(&rows[i]);
+	check_rows(rows, COUNT(rows), "pools[0].backends");
 }
 
 static void what_belongs_together(void **state)
@@ -134,8 +106,7 @@ static void what_belongs_together(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		check_row(&rows[i]);
+	check_rows(rows, COUNT(rows), "pools[0].backends");
 }
 
 static void ids_are_read(void **state)

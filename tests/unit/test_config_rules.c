@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "tests/unit/config_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -31,42 +32,6 @@
 	"  - {address: '" address "', protocol: tcp, port: " #port ", pool: web2}\n"
 #define LONG62 "23456789012345678901234567890123456789012345678901234567890123"
 #define LONG63 "a" LONG62
-
-/* @what is the whole error, or NULL if the text is accepted. */
-struct row {
-	const char *yaml;
-	size_t line;
-	const char *what;
-};
-
-static void check_row(const struct row *row)
-{
-	struct config config, before;
-	struct config_error error = {0};
-	int err;
-
-	memset(&config, 0x5a, sizeof(config));
-	before = config;
-	err = config_read(&config, row->yaml, strlen(row->yaml), &error);
-	if (!row->what) {
-		if (err)
-			fail_msg("refused: %s\nline %zu: %s", row->yaml, error.line, error.what);
-		config_release(&config);
-		return;
-	}
-	if (!err)
-		fail_msg("accepted: %s\ninstead of: %s", row->yaml, row->what);
-	assert_string_equal(error.what, row->what);
-	assert_int_equal(error.line, row->line);
-	assert_int_equal(err, -EINVAL);
-	assert_memory_equal(&config, &before, sizeof(config));
-}
-
-static void check_rows(const struct row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		check_row(&rows[i]);
-}
 
 static void test_seed(void **state)
 {
@@ -87,7 +52,7 @@ static void test_seed(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 static void test_interfaces(void **state)
@@ -116,7 +81,7 @@ static void test_interfaces(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 #undef MUST
 }
 
@@ -181,7 +146,7 @@ static void test_pools(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 static void test_backends(void **state)
@@ -239,7 +204,7 @@ static void test_backends(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 #undef MUST
 }
 
@@ -272,7 +237,7 @@ static void test_vips(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 /* NULL: the address is usable. */
@@ -284,13 +249,13 @@ static void check_addresses(const char *address, const char *flaw)
 	snprintf(what, sizeof(what), "pools[0].backends[0].address must not be %s, got '%s'",
 		 flaw ? flaw : "", address);
 	snprintf(yaml, sizeof(yaml), WEB_DR("{name: a, address: '%s'}"), address);
-	check_row(&row);
+	check_row(&row, "");
 	row.line = 8;
 	snprintf(what, sizeof(what), "vips[0].address must not be %s, got '%s'", flaw ? flaw : "",
 		 address);
 	snprintf(yaml, sizeof(yaml),
 		 WEB_DR("") VIPS "  - {address: '%s', protocol: tcp, port: 1, pool: web}", address);
-	check_row(&row);
+	check_row(&row, "");
 }
 
 static void test_addresses(void **state)
@@ -368,7 +333,7 @@ static void test_positions(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, COUNT(rows));
+	check_rows(rows, COUNT(rows), "");
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 
 #include "config/match.h"
 #include "config/text.h"
+#include "tests/unit/config_rows.h"
 
 /* Lines 1 to 6, then a VIP a line. */
 #define HEAD                                                                                       \
@@ -16,33 +17,6 @@
 #define SETS	   300
 #define PACKETS	   1000
 #define VIPS_MOST  60
-
-/* @what is the whole error, or NULL if the text is accepted. */
-struct row {
-	const char *yaml;
-	size_t line;
-	const char *what;
-};
-
-static void check_rows(const struct row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct config_error error = {0};
-		struct config config;
-		int err = config_read(&config, rows[i].yaml, strlen(rows[i].yaml), &error);
-
-		if (!err)
-			config_release(&config);
-		if (!err != !rows[i].what)
-			fail_msg("%s: %s\n%s", err ? "refused" : "accepted", rows[i].yaml,
-				 error.what);
-		if (!err)
-			continue;
-		assert_string_equal(error.what, rows[i].what);
-		assert_int_equal(error.line, rows[i].line);
-		assert_int_equal(err, -EINVAL);
-	}
-}
 
 static void test_prefixes(void **state)
 {
@@ -89,7 +63,7 @@ static void test_prefixes(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, ARRAY_LEN(rows));
+	check_rows(rows, ARRAY_LEN(rows), "");
 }
 
 static void test_ports(void **state)
@@ -114,7 +88,7 @@ static void test_ports(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, ARRAY_LEN(rows));
+	check_rows(rows, ARRAY_LEN(rows), "");
 }
 
 static void test_hash(void **state)
@@ -129,7 +103,7 @@ static void test_hash(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, ARRAY_LEN(rows));
+	check_rows(rows, ARRAY_LEN(rows), "");
 #undef HASHED
 }
 
@@ -164,7 +138,7 @@ static void test_overlaps(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, ARRAY_LEN(rows));
+	check_rows(rows, ARRAY_LEN(rows), "");
 #undef APART
 }
 
@@ -396,7 +370,7 @@ static void test_nat(void **state)
 	};
 
 	(void)state;
-	check_rows(rows, ARRAY_LEN(rows));
+	check_rows(rows, ARRAY_LEN(rows), "");
 }
 
 int main(void)
