@@ -8,153 +8,33 @@
 #include "cli/table.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+#define COLUMNS_MAX    16
 
-static void text(struct table *table, const json_t *object, const char *member)
-{
-	table_cell(table, "%s", answer_text(object, member));
-}
+/* How a member reads. */
+enum kind {
+	TEXT,
+	NUMBER, /* that the answer has as text */
+	INTEGER,
+	SECONDS,
+	SECONDS_OR_NEVER,
+	PERCENT,
+	MEBIBYTES,
+	TABLE_SIZE,
+};
 
-static void integer(struct table *table, const json_t *object, const char *member)
-{
-	table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(object, member));
-}
-
-static void seconds(struct table *table, const json_t *object, const char *member)
-{
-	table_cell(table, "%" JSON_INTEGER_FORMAT " s", answer_integer(object, member));
-}
-
-static int finish(struct table *table)
-{
-	if (!table_print(table))
-		return CLI_DONE;
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
-int print_interfaces(const json_t *interfaces)
-{
-	static const struct table_column columns[] = {
-		{"INTERFACE", TABLE_LEFT},
-		{"INDEX", TABLE_RIGHT},
-		{"MODE", TABLE_LEFT},
-		{"ATTACH", TABLE_LEFT},
-	};
-	struct table table;
-
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(interfaces); i++) {
-		const json_t *interface = json_array_get(interfaces, i);
-
-		text(&table, interface, "name");
-		integer(&table, interface, "ifindex");
-		text(&table, interface, "mode");
-		text(&table, interface, "attach");
-	}
-	return finish(&table);
-}
-
-int print_pools(const json_t *pools)
-{
-	static const struct table_column columns[] = {
-		{"POOL", TABLE_LEFT},	 {"FORWARD", TABLE_LEFT}, {"BACKENDS", TABLE_RIGHT},
-		{"WEIGHT", TABLE_RIGHT}, {"VNODES", TABLE_RIGHT}, {"POSITIONS", TABLE_RIGHT},
-	};
-	struct table table;
-
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(pools); i++) {
-		const json_t *pool = json_array_get(pools, i);
-
-		text(&table, pool, "name");
-		text(&table, pool, "forward");
-		integer(&table, pool, "backends");
-		text(&table, pool, "weight");
-		integer(&table, pool, "vnodes");
-		integer(&table, pool, "positions");
-	}
-	return finish(&table);
-}
-
-/* Nothing is printed while nothing moves. */
-int print_moving(const json_t *pools)
-{
-	static const struct table_column columns[] = {
-		{"MOVING IN POOL", TABLE_LEFT}, {"ARCS", TABLE_RIGHT},
-		{"SHARE", TABLE_RIGHT},		{"OLD FLOWS", TABLE_RIGHT},
-		{"LEARNING TCP", TABLE_RIGHT},	{"LEARNING OTHER", TABLE_RIGHT},
-	};
-	struct table table;
-	bool any = false;
-
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(pools); i++) {
-		const json_t *pool = json_array_get(pools, i);
-		const json_t *moving = json_object_get(pool, "moving");
-
-		if (!json_is_object(moving))
-			continue;
-		any = true;
-		text(&table, pool, "name");
-		integer(&table, moving, "arcs");
-		table_cell(&table, "%.2f %%", answer_percent(moving, "share"));
-		integer(&table, moving, "flows");
-		seconds(&table, moving, "learning_tcp_s");
-		seconds(&table, moving, "learning_other_s");
-	}
-	/* An empty table holds nothing that would have to be released. */
-	if (!any)
-		return CLI_DONE;
-	putchar('\n');
-	return finish(&table);
-}
-
-/* Nothing is printed while nobody drains. */
-int print_draining(const json_t *draining)
-{
-	static const struct table_column columns[] = {
-		{"DRAINING", TABLE_LEFT},
-		{"POOL", TABLE_LEFT},
-		{"ARCS", TABLE_RIGHT},
-		{"SHARE", TABLE_RIGHT},
-		{"FLOWS", TABLE_RIGHT},
-		{"LEARNING TCP", TABLE_RIGHT},
-		{"LEARNING OTHER", TABLE_RIGHT},
-		{"CUT OFF IN", TABLE_RIGHT},
-		{"THEN", TABLE_LEFT},
-	};
-	struct table table;
-
-	if (!json_array_size(draining))
-		return CLI_DONE;
-	putchar('\n');
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(draining); i++) {
-		const json_t *one = json_array_get(draining, i);
-
-		text(&table, one, "name");
-		text(&table, one, "pool");
-		integer(&table, one, "arcs");
-		table_cell(&table, "%.2f %%", answer_percent(one, "share"));
-		integer(&table, one, "flows");
-		seconds(&table, one, "learning_tcp_s");
-		seconds(&table, one, "learning_other_s");
-		if (json_is_integer(json_object_get(one, "cut_off_s")))
-			seconds(&table, one, "cut_off_s");
-		else
-			table_cell(&table, "never");
-		text(&table, one, "then");
-	}
-	return finish(&table);
-}
+struct column {
+	const char *title;
+	const char *member;
+	enum kind kind;
+};
 
 /* A table that is there keeps its size, whatever the configuration says since. */
-static void print_size(struct table *table, const json_t *one)
+static void size_cell(struct table *table, const json_t *row, const char *member)
 {
-	json_int_t size = answer_integer(one, "size"), wanted = answer_integer(one, "configured");
+	json_int_t size = answer_integer(row, member), wanted = answer_integer(row, "configured");
 
 	if (!wanted || wanted == size)
-		integer(table, one, "size");
+		table_cell(table, "%" JSON_INTEGER_FORMAT, size);
 	else
 		table_cell(table,
 			   "%" JSON_INTEGER_FORMAT " (%" JSON_INTEGER_FORMAT
@@ -162,148 +42,233 @@ static void print_size(struct table *table, const json_t *one)
 			   size, wanted);
 }
 
-int print_tables(const json_t *tables)
+static void cell(struct table *table, const json_t *row, const struct column *column)
 {
-	static const struct table_column columns[] = {
-		{"FLOW TABLE", TABLE_LEFT},
-		{"ENTRIES", TABLE_RIGHT},
-		{"MEMORY", TABLE_RIGHT},
-	};
+	const char *member = column->member;
+
+	switch (column->kind) {
+	case TEXT:
+	case NUMBER:
+		table_cell(table, "%s", answer_text(row, member));
+		return;
+	case INTEGER:
+		table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(row, member));
+		return;
+	case SECONDS_OR_NEVER:
+		if (!json_is_integer(json_object_get(row, member))) {
+			table_cell(table, "never");
+			return;
+		}
+		/* fall through */
+	case SECONDS:
+		table_cell(table, "%" JSON_INTEGER_FORMAT " s", answer_integer(row, member));
+		return;
+	case PERCENT:
+		table_cell(table, "%.2f %%", answer_percent(row, member));
+		return;
+	case MEBIBYTES:
+		table_cell(table, "%.1f MiB", (double)answer_integer(row, member) / (1 << 20));
+		return;
+	case TABLE_SIZE:
+		size_cell(table, row, member);
+		return;
+	}
+}
+
+/* @rows as a table; one of @columns is one of its columns. */
+static int print_rows(const struct column *columns, size_t n_columns, const json_t *rows)
+{
+	struct table_column heads[COLUMNS_MAX];
 	struct table table;
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(tables); i++) {
-		const json_t *one = json_array_get(tables, i);
+	for (size_t i = 0; i < n_columns; i++)
+		heads[i] = (struct table_column){
+			columns[i].title, columns[i].kind == TEXT ? TABLE_LEFT : TABLE_RIGHT};
+	table_init(&table, heads, n_columns);
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		for (size_t c = 0; c < n_columns; c++)
+			cell(&table, json_array_get(rows, i), &columns[c]);
+	if (!table_print(&table))
+		return CLI_DONE;
+	cli_error("out of memory");
+	return CLI_FAILED;
+}
 
-		text(&table, one, "name");
-		print_size(&table, one);
-		table_cell(&table, "%.1f MiB", (double)answer_integer(one, "bytes") / (1 << 20));
+/* The same below another table, and nothing if there are no rows. */
+static int print_below(const struct column *columns, size_t n_columns, const json_t *rows)
+{
+	if (!json_array_size(rows))
+		return CLI_DONE;
+	putchar('\n');
+	return print_rows(columns, n_columns, rows);
+}
+
+int print_interfaces(const json_t *interfaces)
+{
+	static const struct column columns[] = {
+		{"INTERFACE", "name", TEXT},
+		{"INDEX", "ifindex", INTEGER},
+		{"MODE", "mode", TEXT},
+		{"ATTACH", "attach", TEXT},
+	};
+
+	return print_rows(columns, COUNT(columns), interfaces);
+}
+
+int print_pools(const json_t *pools)
+{
+	static const struct column columns[] = {
+		{"POOL", "name", TEXT},
+		{"FORWARD", "forward", TEXT},
+		{"BACKENDS", "backends", INTEGER},
+		{"WEIGHT", "weight", NUMBER},
+		{"VNODES", "vnodes", INTEGER},
+		{"POSITIONS", "positions", INTEGER},
+	};
+
+	return print_rows(columns, COUNT(columns), pools);
+}
+
+/* What moves in each of @pools, under the pool's name. */
+static json_t *moving_rows(const json_t *pools)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(pools); i++) {
+		const json_t *pool = json_array_get(pools, i);
+		json_t *row = json_copy(json_object_get(pool, "moving"));
+
+		if (!json_is_object(row))
+			continue;
+		json_object_set(row, "name", json_object_get(pool, "name"));
+		json_array_append_new(rows, row);
 	}
-	return finish(&table);
+	return rows;
+}
+
+int print_moving(const json_t *pools)
+{
+	static const struct column columns[] = {
+		{"MOVING IN POOL", "name", TEXT},
+		{"ARCS", "arcs", INTEGER},
+		{"SHARE", "share", PERCENT},
+		{"OLD FLOWS", "flows", INTEGER},
+		{"LEARNING TCP", "learning_tcp_s", SECONDS},
+		{"LEARNING OTHER", "learning_other_s", SECONDS},
+	};
+	json_t *rows = moving_rows(pools);
+	int status = print_below(columns, COUNT(columns), rows);
+
+	json_decref(rows);
+	return status;
+}
+
+int print_draining(const json_t *draining)
+{
+	static const struct column columns[] = {
+		{"DRAINING", "name", TEXT},
+		{"POOL", "pool", TEXT},
+		{"ARCS", "arcs", INTEGER},
+		{"SHARE", "share", PERCENT},
+		{"FLOWS", "flows", INTEGER},
+		{"LEARNING TCP", "learning_tcp_s", SECONDS},
+		{"LEARNING OTHER", "learning_other_s", SECONDS},
+		{"CUT OFF IN", "cut_off_s", SECONDS_OR_NEVER},
+		{"THEN", "then", TEXT},
+	};
+
+	return print_below(columns, COUNT(columns), draining);
+}
+
+int print_tables(const json_t *tables)
+{
+	static const struct column columns[] = {
+		{"FLOW TABLE", "name", TEXT},
+		{"ENTRIES", "size", TABLE_SIZE},
+		{"MEMORY", "bytes", MEBIBYTES},
+	};
+
+	return print_rows(columns, COUNT(columns), tables);
 }
 
 int print_vips(const json_t *vips)
 {
-	static const struct table_column columns[] = {
-		{"VIP", TABLE_LEFT},	  {"POOL", TABLE_LEFT},	  {"HASH", TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT}, {"BYTES", TABLE_RIGHT},
+	static const struct column columns[] = {
+		{"VIP", "vip", TEXT},	     {"POOL", "pool", TEXT},
+		{"HASH", "hash", TEXT},	     {"PACKETS", "packets", INTEGER},
+		{"BYTES", "bytes", INTEGER},
 	};
-	struct table table;
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(vips); i++) {
-		const json_t *vip = json_array_get(vips, i);
-
-		text(&table, vip, "vip");
-		text(&table, vip, "pool");
-		text(&table, vip, "hash");
-		integer(&table, vip, "packets");
-		integer(&table, vip, "bytes");
-	}
-	return finish(&table);
+	return print_rows(columns, COUNT(columns), vips);
 }
 
 int print_backends(const json_t *backends)
 {
-	static const struct table_column columns[] = {
-		{"POOL", TABLE_LEFT},	  {"BACKEND", TABLE_LEFT},   {"ADDRESS", TABLE_LEFT},
-		{"WEIGHT", TABLE_RIGHT},  {"SHARE", TABLE_RIGHT},    {"STATE", TABLE_LEFT},
-		{"FLOWS", TABLE_RIGHT},	  {"INTERFACE", TABLE_LEFT}, {"MAC", TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT}, {"BYTES", TABLE_RIGHT},
+	static const struct column columns[] = {
+		{"POOL", "pool", TEXT},	      {"BACKEND", "name", TEXT},
+		{"ADDRESS", "address", TEXT}, {"WEIGHT", "weight", NUMBER},
+		{"SHARE", "share", PERCENT},  {"STATE", "state", TEXT},
+		{"FLOWS", "flows", INTEGER},  {"INTERFACE", "interface", TEXT},
+		{"MAC", "mac", TEXT},	      {"PACKETS", "packets", INTEGER},
+		{"BYTES", "bytes", INTEGER},
 	};
-	struct table table;
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(backends); i++) {
-		const json_t *backend = json_array_get(backends, i);
-
-		text(&table, backend, "pool");
-		text(&table, backend, "name");
-		text(&table, backend, "address");
-		text(&table, backend, "weight");
-		table_cell(&table, "%.2f %%", answer_percent(backend, "share"));
-		text(&table, backend, "state");
-		integer(&table, backend, "flows");
-		text(&table, backend, "interface");
-		text(&table, backend, "mac");
-		integer(&table, backend, "packets");
-		integer(&table, backend, "bytes");
-	}
-	return finish(&table);
+	return print_rows(columns, COUNT(columns), backends);
 }
 
 int print_backend_counters(const json_t *backends)
 {
-	static const struct table_column columns[] = {
-		{"POOL", TABLE_LEFT},
-		{"BACKEND", TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT},
-		{"BYTES", TABLE_RIGHT},
+	static const struct column columns[] = {
+		{"POOL", "pool", TEXT},
+		{"BACKEND", "name", TEXT},
+		{"PACKETS", "packets", INTEGER},
+		{"BYTES", "bytes", INTEGER},
 	};
-	struct table table;
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(backends); i++) {
-		const json_t *backend = json_array_get(backends, i);
-
-		text(&table, backend, "pool");
-		text(&table, backend, "name");
-		integer(&table, backend, "packets");
-		integer(&table, backend, "bytes");
-	}
-	return finish(&table);
+	return print_rows(columns, COUNT(columns), backends);
 }
 
-/* Nothing is printed if there was no packet, unless @all. */
+/* Those of @counts that had a packet, or all. The caller's to release. */
+static json_t *counted(const json_t *counts, bool all)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(counts); i++) {
+		json_t *one = json_array_get(counts, i);
+
+		if (all || answer_integer(one, "packets"))
+			json_array_append(rows, one);
+	}
+	return rows;
+}
+
 int print_counts(const char *title, const json_t *counts, bool all)
 {
-	const struct table_column columns[] = {
-		{title, TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT},
-		{"MEANING", TABLE_LEFT},
+	const struct column columns[] = {
+		{title, "name", TEXT},
+		{"PACKETS", "packets", INTEGER},
+		{"MEANING", "text", TEXT},
 	};
-	struct table table;
-	bool any = false;
+	json_t *rows = counted(counts, all);
+	int status = print_below(columns, COUNT(columns), rows);
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(counts); i++) {
-		const json_t *one = json_array_get(counts, i);
-
-		if (!all && !answer_integer(one, "packets"))
-			continue;
-		any = true;
-		text(&table, one, "name");
-		integer(&table, one, "packets");
-		text(&table, one, "text");
-	}
-	if (!any)
-		return CLI_DONE;
-	putchar('\n');
-	return finish(&table);
+	json_decref(rows);
+	return status;
 }
 
 int print_verdicts(const json_t *verdicts, bool all)
 {
-	static const struct table_column columns[] = {
-		{"VERDICT", TABLE_LEFT},
-		{"ACTION", TABLE_LEFT},
-		{"PACKETS", TABLE_RIGHT},
-		{"MEANING", TABLE_LEFT},
+	static const struct column columns[] = {
+		{"VERDICT", "name", TEXT},
+		{"ACTION", "action", TEXT},
+		{"PACKETS", "packets", INTEGER},
+		{"MEANING", "text", TEXT},
 	};
-	struct table table;
+	json_t *rows = counted(verdicts, all);
+	int status = print_rows(columns, COUNT(columns), rows);
 
-	table_init(&table, columns, COUNT(columns));
-	for (size_t i = 0; i < json_array_size(verdicts); i++) {
-		const json_t *verdict = json_array_get(verdicts, i);
-
-		if (!all && answer_integer(verdict, "packets") == 0)
-			continue;
-		text(&table, verdict, "name");
-		text(&table, verdict, "action");
-		integer(&table, verdict, "packets");
-		text(&table, verdict, "text");
-	}
-	return finish(&table);
+	json_decref(rows);
+	return status;
 }
 
 void print_moved(const json_t *result)
