@@ -323,6 +323,13 @@ json_t *api_backend_list(struct api *api, json_t *request)
 	return server_result(api_backends(api, only));
 }
 
+/* A count of the program's own: what it is called, what it means, how many packets. */
+static json_t *count_json(const char *name, const char *text, uint64_t packets)
+{
+	return json_pack("{s:s, s:s, s:I}", "name", name, "text", text, "packets",
+			 (json_int_t)packets);
+}
+
 static json_t *flow_counts_json(struct api *api)
 {
 	json_t *list = json_array();
@@ -332,8 +339,7 @@ static json_t *flow_counts_json(struct api *api)
 
 		dataplane_count_flows(api->control->dp, what, &packets);
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I}", "name", flow_count_name(what), "text",
-					flow_count_text(what), "packets", (json_int_t)packets));
+			list, count_json(flow_count_name(what), flow_count_text(what), packets));
 	}
 	return list;
 }
@@ -347,8 +353,7 @@ static json_t *quic_counts_json(struct api *api)
 
 		dataplane_count_quic(api->control->dp, what, &packets);
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I}", "name", quic_count_name(what), "text",
-					quic_count_text(what), "packets", (json_int_t)packets));
+			list, count_json(quic_count_name(what), quic_count_text(what), packets));
 	}
 	return list;
 }
