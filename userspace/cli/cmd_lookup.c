@@ -11,7 +11,8 @@
 #include "cli/offline.h"
 #include "cli/values.h"
 #include "config/text.h"
-#include "control/lookup.h"
+#include "control/control.h"
+#include "control/lookup_outer.h"
 
 #define HASH_LEN 19 /* 0x, 16 digits, zero */
 
@@ -19,6 +20,27 @@ static void print_member(const json_t *result, const char *member)
 {
 	if (json_object_get(result, member))
 		printf("%-9s  %s\n", member, answer_text(result, member));
+}
+
+static const char *text_peer(const json_t *outer, const char *address, const char *port,
+			     char out[TEXT_ENDPOINT_LEN])
+{
+	struct config_address parsed;
+
+	if (text_parse_address(answer_text(outer, address), &parsed))
+		return "-";
+	return text_endpoint(&parsed, (uint16_t)answer_integer(outer, port), out);
+}
+
+/* What arrives at the backend: from where, and to where. */
+static void print_outer(const json_t *outer)
+{
+	char source[TEXT_ENDPOINT_LEN], destination[TEXT_ENDPOINT_LEN];
+
+	if (outer)
+		printf("%-9s  %s > %s\n", "outer",
+		       text_peer(outer, "source", "source_port", source),
+		       text_peer(outer, "destination", "destination_port", destination));
 }
 
 static int print_lookup(const struct cli_options *options, const json_t *result)
@@ -36,6 +58,7 @@ static int print_lookup(const struct cli_options *options, const json_t *result)
 		       answer_text(result, "quic_text"));
 	print_member(result, "backend");
 	print_member(result, "address");
+	print_outer(json_object_get(result, "outer"));
 	print_member(result, "state");
 	print_member(result, "interface");
 	print_member(result, "mac");
@@ -77,9 +100,10 @@ static int fail(const struct lookup_query *query, int err)
 	return CLI_FAILED;
 }
 
-static int print_found(const struct cli_options *options, const struct lookup_query *query,
-		       const struct lookup_result *found)
+static int print_found(const struct cli_options *options, const struct config *config,
+		       const struct lookup_query *query, const struct lookup_result *found)
 {
+	const struct encap encap = control_encap(config);
 	int status = CLI_DONE;
 	json_t *result;
 
@@ -94,6 +118,8 @@ static int print_found(const struct cli_options *options, const struct lookup_qu
 		json_object_set_new(result, "quic", json_string(found->quic));
 		json_object_set_new(result, "quic_text", json_string(found->quic_text));
 	}
+	json_object_set_new(result, "outer",
+			    lookup_outer(&encap, query, found->pool, found->backend));
 	if (options->json)
 		cli_print_json(result);
 	else
@@ -112,7 +138,7 @@ static int lookup_in_file(const struct cli_options *options, const struct lookup
 	if (offline_read(&config, options->config, &error))
 		return CLI_FAILED;
 	err = lookup_offline(&config, query, &found);
-	status = err ? fail(query, err) : print_found(options, query, &found);
+	status = err ? fail(query, err) : print_found(options, &config, query, &found);
 	config_release(&config);
 	return status;
 }
@@ -162,9 +188,10 @@ const struct cli_command cmd_lookup = {
 	.operands = {"PROTO", "SRC:PORT", "DST:PORT"},
 	.options = CLI_CONFIG | CLI_QUIC_CID,
 	.summary = "which backend gets a flow",
-	.about = "Shows where the packets of a flow go: its hash, the position on the ring that "
-		 "owns\n"
-		 "it and that position's backend. PROTO is tcp, udp or sctp. ringlbd answers from the "
+	.about = "Shows where the packets of a flow go: its hash, the position on the ring that\n"
+		 "owns it and that position's backend; for ipip and gue pools also the addresses "
+		 "and\n"
+		 "ports of the outer header. PROTO is tcp, udp or sctp. ringlbd answers from the "
 		 "maps\n"
 		 "that the packets meet; with --config the same is computed from a file. With\n"
 		 "--quic-cid it is a QUIC packet, not of those that open a connection, and the\n"

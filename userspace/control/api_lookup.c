@@ -9,6 +9,7 @@
 #include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
+#include "control/lookup_outer.h"
 #include "control/server.h"
 
 #define HEX64_LEN 19
@@ -49,7 +50,8 @@ static json_t *parse_query(json_t *request, struct lookup_query *query)
 	return parse_cid(request, query);
 }
 
-static void add_backend(struct api *api, const struct dataplane_match *match,
+static void add_backend(struct api *api, const struct lookup_query *query,
+			const struct dataplane_match *match, const struct encap *encap,
 			const struct config_pool *pool, json_t *object)
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
@@ -71,12 +73,13 @@ static void add_backend(struct api *api, const struct dataplane_match *match,
 								  endpoint)
 						  : text_address(&backend->address, endpoint)));
 		api_set_place(object, live, (uint16_t)m, backend);
+		json_object_set_new(object, "outer", lookup_outer(encap, query, pool, backend));
 	}
 }
 
 /* @quic: what the query's connection id came to, if it has one. */
 static json_t *match_json(struct api *api, const struct lookup_query *query,
-			  const struct dataplane_match *match, int quic)
+			  const struct dataplane_match *match, const struct encap *encap, int quic)
 {
 	const struct config_vip wanted =
 		control_vip_of(&match->vip, match->prefix_len, match->last);
@@ -100,7 +103,7 @@ static json_t *match_json(struct api *api, const struct lookup_query *query,
 		json_object_set_new(object, "quic", json_string(quic_count_name(quic)));
 		json_object_set_new(object, "quic_text", json_string(quic_count_text(quic)));
 	}
-	add_backend(api, match, pool, object);
+	add_backend(api, query, match, encap, pool, object);
 	return server_result(object);
 }
 
@@ -108,6 +111,7 @@ json_t *api_lookup(struct api *api, json_t *request)
 {
 	struct lookup_query query = {};
 	struct dataplane_match match;
+	struct encap encap;
 	json_t *refusal = parse_query(request, &query);
 	int err, quic = QUIC_OTHER;
 	struct flow flow;
@@ -124,7 +128,9 @@ json_t *api_lookup(struct api *api, json_t *request)
 					    &match.backend);
 		err = quic < 0 ? quic : 0;
 	}
+	if (!err)
+		err = dataplane_get_encap(api->control->dp, &encap);
 	if (err)
 		return server_error("cannot read the live maps: %s", strerror(-err));
-	return match_json(api, &query, &match, quic);
+	return match_json(api, &query, &match, &encap, quic);
 }

@@ -258,8 +258,19 @@ void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes);
 /** dataplane_set_nexthop() - change where frames for a live backend go, in one step */
 void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop);
 
-/** dataplane_set_encap() - what the outer headers of ipip and gue are made of */
+/** dataplane_set_encap(), _get_encap() - what the outer headers of ipip and gue are made of */
 int dataplane_set_encap(struct dataplane *dp, const struct encap *encap);
+int dataplane_get_encap(struct dataplane *dp, struct encap *encap);
+
+/* What a flow's outer header takes from the flow; @port, of gue, in network byte order. */
+struct dataplane_outer {
+	__be32 source[4];
+	__be16 port;
+};
+
+/** dataplane_outer() - as the program has it, for a backend of @family (ENDPOINT_*) */
+struct dataplane_outer dataplane_outer(const struct encap *encap, const struct flow *flow,
+				       uint8_t family);
 
 /** dataplane_allow_egress() - let packets leave by @ifindex that came in elsewhere */
 int dataplane_allow_egress(struct dataplane *dp, uint32_t ifindex);
