@@ -7,7 +7,7 @@ docs/dataplane.md; nothing is taken from bpf/.
 import ipaddress
 import struct
 
-from packets import IP, UDP, IPv6, Raw
+from packets import IP, PROTOCOLS, UDP, IPv6, Raw
 
 SEED = 0x5eed
 SOURCE_IPV4 = "198.18.0.0/16"
@@ -16,6 +16,12 @@ IP_DONT_FRAGMENT = 0x4000
 MASK = (1 << 64) - 1
 PRIME = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
          0x27D4EB2F165667C5)
+
+
+def set_sources(runner):
+    """Have the program take outer sources from these prefixes."""
+    runner.do("encap", seed=SEED, source_ipv4="198.18.0.0", hosts_ipv4="0.0.255.255",
+              source_ipv6="100::", hosts_ipv6="::ffff:ffff:ffff:ffff")
 
 
 def rotate(value, bits):
@@ -61,10 +67,9 @@ assert xxh64(b"", 0) == 0xEF46DB3751D8E999  # given in the specification of xxHa
 
 
 def flow_hash(packet, seed=SEED):
-    protocol = 6 if packet.protocol == "tcp" else 17
     key = ipaddress.ip_address(packet.source).packed \
         + ipaddress.ip_address(packet.destination).packed \
-        + struct.pack(">HHB", packet.sport, packet.dport, protocol)
+        + struct.pack(">HHB", packet.sport, packet.dport, PROTOCOLS[packet.protocol])
     return xxh64(key, seed)
 
 

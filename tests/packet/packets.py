@@ -66,6 +66,14 @@ class Runner:
                    f"ip link set {name} up && ip link set {name}-peer up")
         return self.ifindex(name)
 
+    def add_backend(self, backend, flags=0):
+        """A Backend, alone in its pool."""
+        self.do("backend", id=backend.id, address=backend.address, port=backend.port,
+                forward=backend.forward, flags=flags)
+        self.do("nexthop", id=backend.id, ifindex=self.ifindex(backend.interface),
+                destination=backend.mac, source=backend.mac_source)
+        self.do("ring", pool=backend.id, seed=backend.id, vnodes=10, backends=[backend.id])
+
     def run(self, frame, ifindex=None, mark=0):
         """Returns action, verdict, frame."""
         answer = self.do("run", frame=frame.hex(), ifindex=ifindex or self.ingress, mark=mark)
@@ -201,11 +209,12 @@ class Packet:
     def layers(self):
         """IP and what is in it, without extension headers."""
         if self.is_ipv6:
-            ip = IPv6(src=self.source, dst=self.destination, hlim=self.ttl, tc=0x1c, fl=0x51ab3,
-                      **dict(self.ip))
+            ip = IPv6(src=self.source, dst=self.destination, hlim=self.ttl,
+                      **{"tc": 0x1c, "fl": 0x51ab3, **dict(self.ip)})
         else:
-            ip = IP(src=self.source, dst=self.destination, ttl=self.ttl, id=0xbeef, tos=0x10,
-                    options=[IPOption_NOP()] * 4 * self.options, **dict(self.ip))
+            ip = IP(src=self.source, dst=self.destination, ttl=self.ttl,
+                    options=[IPOption_NOP()] * 4 * self.options,
+                    **{"id": 0xbeef, "tos": 0x10, **dict(self.ip)})
         if self.protocol == "tcp":
             fields = {"seq": 0x12345678, "ack": 0x9abcdef0, "flags": "PA", **dict(self.l4)}
             l4 = TCP(sport=self.sport, dport=self.dport, **fields)
@@ -301,11 +310,7 @@ def set_up():
     runner = Runner()
     runner.do("egress", ifindex=runner.add_interface("rl1", "02:00:00:00:01:02"))
     for backend in BACKENDS:
-        runner.do("backend", id=backend.id, address=backend.address, port=backend.port,
-                  forward=backend.forward)
-        runner.do("nexthop", id=backend.id, ifindex=runner.ifindex(backend.interface),
-                  destination=backend.mac, source=backend.mac_source)
-        runner.do("ring", pool=backend.id, seed=backend.id, vnodes=10, backends=[backend.id])
+        runner.add_backend(backend)
     for number, (address, port, backend) in enumerate(VIPS):
         for protocol in ("tcp", "udp"):
             runner.do("vip", address=address, protocol=protocol, port=port, vip=number,

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Packets that come to a backend in a tunnel: what is taken out, and what is left alone."""
+import itertools
 import sys
 
 sys.dont_write_bytecode = True
@@ -107,13 +108,13 @@ FIGURE_4 = {  # inner: what becomes of it for outer Not-ECT, ECT(0), ECT(1), CE
 }
 for within, row in FIGURE_4.items():
     for outside, result in zip((NOT_ECT, ECT0, ECT1, CE), row):
-        for out, family in FAMILIES:
-            what = f"IPv{family} in IPv{out}: {NAMES[within]} in {NAMES[outside]}"
-            frame = ether() / ipip(out, inner(family, ecn=within), ecn=outside)
+        for (out, family), (name, tunnel) in itertools.product(FAMILIES, TUNNELS.items()):
+            what = f"{name}, IPv{family} in IPv{out}: {NAMES[within]} in {NAMES[outside]}"
+            frame = ether() / tunnel(out, inner(family, ecn=within), ecn=outside)
             if result is None:
                 dropped(f"{what}: dropped", frame, "DROP_ECN")
             else:
-                taken_out(f"{what}: {NAMES[result]}", frame, "PASS_IPIP",
+                taken_out(f"{what}: {NAMES[result]}", frame, verdict_of(name),
                           inner(family, ecn=result))
 # Checksums that wrap around: all values of the identification make all sums.
 wrong = 0

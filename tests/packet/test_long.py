@@ -6,7 +6,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from outer import SEED, wrap  # noqa: E402
+from outer import set_sources, wrap  # noqa: E402
 from packets import (DR, NAT4, NAT6, Backend, Tag, Tap, destination_options,  # noqa: E402
                      hop_by_hop, set_up, to_vip)
 
@@ -47,14 +47,9 @@ def rows_of_lengths():
 
 
 def rows_of_encapsulation():
-    runner.do("encap", seed=SEED, source_ipv4="198.18.0.0", hosts_ipv4="0.0.255.255",
-              source_ipv6="100::", hosts_ipv6="::ffff:ffff:ffff:ffff")
+    set_sources(runner)
     for backend in (IPIP, GUE, GUE6):
-        runner.do("backend", id=backend.id, address=backend.address, port=backend.port,
-                  forward=backend.forward)
-        runner.do("nexthop", id=backend.id, ifindex=runner.ingress, destination=backend.mac,
-                  source=backend.mac_source)
-        runner.do("ring", pool=backend.id, seed=backend.id, vnodes=10, backends=[backend.id])
+        runner.add_backend(backend)
         runner.do("vip", address="192.0.2.100", protocol="udp", port=backend.id, vip=95,
                   pool=backend.id)
     for length in LENGTHS:
