@@ -2,37 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # libxdp's dispatcher: the interfaces are shared with programs that were there before and
 # that come later; restarts and upgrades of ringlbd leave them alone, and nothing of ours is
-# left in the end. Only for kernels that allow the dispatcher, so tests/vm/run runs it.
+# left in the end. Only where the dispatcher can be had: tests/vm/run.
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/../netns/lib.sh"
 # shellcheck source=tests/vm/versions.sh
 . "$(dirname "$0")/versions.sh"
 
 NEXT=${RINGLB_TEST_NEXT:?must be a ringlbd that tests/vm/build-next has made}
-
-# compile_other NAME: an XDP program that counts in a map of its name, and passes
-compile_other() {
-	"${CLANG:-clang-19}" -O2 -g -target bpf -I"/usr/include/$(gcc -print-multiarch)" \
-		-x c -c - -o "$TOPOLOGY_DIR/$1.o" <<-C
-		#include <linux/bpf.h>
-		#include <bpf/bpf_helpers.h>
-		struct {
-			__uint(type, BPF_MAP_TYPE_ARRAY);
-			__uint(max_entries, 1);
-			__type(key, __u32);
-			__type(value, __u64);
-		} $1_seen SEC(".maps");
-		SEC("xdp") int $1(struct xdp_md *ctx)
-		{
-			__u32 key = 0;
-			__u64 *seen = bpf_map_lookup_elem(&$1_seen, &key);
-
-			if (seen)
-				__sync_fetch_and_add(seen, 1);
-			return XDP_PASS;
-		}
-	C
-}
 
 # A libxdp that ends the process instead of taking a program off: between the two steps of
 # an upgrade behind the dispatcher.
@@ -44,31 +20,7 @@ compile_accident() {
 	C
 }
 
-loader() { topology_on_lb xdp-loader "$@"; }
-load_other() { loader load -m "$3" -P "$4" "$2" "$TOPOLOGY_DIR/$1.o"; }
-unload_other() { loader unload "$2" --id "$(programs_on "$2" | awk -v n="$1" '$1 == n { print $2 }')"; }
-
-# How often the other program ran, on all interfaces together.
-seen() {
-	topology_on_lb bpftool -j map dump name "$1_seen" | jq '[.. | .formatted? | .value? // empty] | add'
-}
-
-names_on() { programs_on "$1" | awk '{ print $1 }' | xargs; }
 ours_on() { programs_on "$1" | grep '^ringlb '; }
-modes_are() { is "$(answer '[.interfaces[] | .attach + " " + .mode] | unique | join(",")' status)" "$1"; }
-
-# What libxdp has pinned.
-pins() { topology_on_lb sh -c 'ls -d /sys/fs/bpf/xdp/*' 2>/dev/null; }
-
-works() { diff <(ask "$1" "$2" "$3" 23000 10) <(predict "$1" "$2" "$3" 23000 10); }
-
-all_work() {
-	check "$1: nat" works tcp $NAT4 80
-	check "$1: nat, IPv6" works udp $NAT6 7000
-	check "$1: dr" works udp $DR4 7000
-	check "$1: dr, IPv6" works tcp $DR6 80
-}
-
 # sees NAME COMMAND...: the other program sees packets while the command runs
 sees() {
 	local name=$1 before

@@ -92,6 +92,23 @@ static enum xdp_attach_mode libxdp_mode(enum dataplane_mode mode)
 	return mode == DATAPLANE_GENERIC ? XDP_MODE_SKB : XDP_MODE_NATIVE;
 }
 
+/*
+ * The XDP program that the kernel runs on @ifindex, libxdp's dispatcher perhaps, and how:
+ * XDP_ATTACHED_*. 0 if there is none.
+ */
+static uint32_t program_id(uint32_t ifindex, uint8_t *attached)
+{
+	DECLARE_LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	*attached = XDP_ATTACHED_NONE;
+	if (bpf_xdp_query((int)ifindex, 0, &query))
+		return 0;
+	*attached = query.attach_mode;
+	if (query.prog_id)
+		return query.prog_id;
+	return query.drv_prog_id ? query.drv_prog_id : query.skb_prog_id;
+}
+
 static int interface_mtu(const char *ifname)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), mtu = 0;
@@ -120,19 +137,24 @@ static int explain_mtu(struct dataplane_error *error, int err, const char *ifnam
 }
 
 /* Errors of a refused attach, with what an operator can do about each. */
-static int explain_attach(struct dataplane_error *error, int err, const char *ifname,
+static int explain_attach(struct dataplane_error *error, int err, uint32_t ifindex,
 			  enum dataplane_mode mode)
 {
 	bool unsupported = err == -EOPNOTSUPP || err == -EINVAL;
+	char ifname[IF_NAMESIZE] = "?";
 	const char *remedy = "";
+	uint8_t attached;
+	bool busy = err == -EBUSY || err == -EEXIST ||
+		    (err == -EINVAL && program_id(ifindex, &attached));
 
+	if_indextoname(ifindex, ifname);
 	/* Drivers do not agree on how to say that it is the MTU. */
-	if (mode == DATAPLANE_NATIVE &&
+	if (mode == DATAPLANE_NATIVE && !busy &&
 	    (err == -ERANGE || (unsupported && interface_mtu(ifname) > ETH_DATA_LEN)))
 		return explain_mtu(error, err, ifname);
-	if (err == -EBUSY || err == -EEXIST)
-		remedy = " (another XDP program is there that cannot be shared; ip link set dev "
-			 "... xdp off removes it)";
+	if (busy)
+		remedy = " (another XDP program is there, which this kernel and libxdp cannot "
+			 "share; ip link set dev ... xdp off removes it)";
 	else if (mode == DATAPLANE_NATIVE && unsupported)
 		remedy = " (the driver has no native XDP; mode: generic works everywhere, slower)";
 	else if (err == -EPERM)
@@ -172,11 +194,29 @@ fail:
 	return err;
 }
 
+static int attach_alone(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode)
+{
+	uint32_t flags = mode == DATAPLANE_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+
+	return bpf_xdp_attach((int)ifindex, dataplane_program_fd(dp),
+			      flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+}
+
+/*
+ * Behind libxdp's dispatcher, or alone. libxdp sees for itself if a kernel has no use for the
+ * dispatcher, but not that since Linux 6.12 no program that moves the start of the packet may
+ * be behind the one that it has before its version 1.5.5.
+ */
 static int attach_new(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode)
 {
+	uint8_t attached;
 	int err = open_shared(dp);
 
-	return err ? err : xdp_program__attach(dp->shared, ifindex, libxdp_mode(mode), 0);
+	if (!err)
+		err = xdp_program__attach(dp->shared, (int)ifindex, libxdp_mode(mode), 0);
+	if (err == -EINVAL && !program_id(ifindex, &attached))
+		return attach_alone(dp, ifindex, mode);
+	return err;
 }
 
 /* True if @program consists of the same instructions as ours. */
@@ -230,23 +270,6 @@ static int replace(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode m
 }
 
 /*
- * The XDP program that the kernel runs on @ifindex, libxdp's dispatcher perhaps, and how:
- * XDP_ATTACHED_*. 0 if there is none.
- */
-static uint32_t program_id(uint32_t ifindex, uint8_t *attached)
-{
-	DECLARE_LIBBPF_OPTS(bpf_xdp_query_opts, query);
-
-	*attached = XDP_ATTACHED_NONE;
-	if (bpf_xdp_query((int)ifindex, 0, &query))
-		return 0;
-	*attached = query.attach_mode;
-	if (query.prog_id)
-		return query.prog_id;
-	return query.drv_prog_id ? query.drv_prog_id : query.skb_prog_id;
-}
-
-/*
  * What is on @ifindex. libxdp is asked only if the kernel names another program than the
  * last time: libxdp 1.3.1 leaves a descriptor open at each look.
  *
@@ -290,14 +313,12 @@ static int look(struct dataplane *dp, uint32_t ifindex, struct seen *out)
 int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode mode,
 		     struct dataplane_error *error)
 {
-	char ifname[IF_NAMESIZE] = "?";
 	struct attached on;
 	struct seen seen;
 	int err;
 
 	if (!look(dp, ifindex, &seen) && seen.current && seen.how.mode == mode)
 		return 0;
-	if_indextoname(ifindex, ifname);
 	err = find_ours(ifindex, dp->rings_id, &on);
 	if (!err && xdp_multiprog__attach_mode(on.all) != libxdp_mode(mode)) {
 		/* The kernel has no step from one mode to the other: there is a gap. */
@@ -310,7 +331,7 @@ int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode
 		err = attach_new(dp, ifindex, mode);
 	}
 	xdp_multiprog__close(on.all);
-	return err ? explain_attach(error, err, ifname, mode) : 0;
+	return err ? explain_attach(error, err, ifindex, mode) : 0;
 }
 
 int dataplane_attachment(struct dataplane *dp, uint32_t ifindex, struct dataplane_attachment *out)
