@@ -14,15 +14,7 @@
 
 #include "bpf/backend_maps.h"
 #include "bpf/link.h"
-
-#define CLAMP_OPTIONS_MAX 40 /* TCP data offset is at most 15 words, 5 of them fixed */
-#define CLAMP_OPTIONS_LEN 48 /* one byte more is looked at; whole words */
-#define CLAMP_MSS_LEN	  4
-
-/* Source: RFC 9293, section 3.2. */
-#define TCP_OPTION_END 0
-#define TCP_OPTION_NOP 1
-#define TCP_OPTION_MSS 2
+#include "bpf/tcp_options.h"
 
 struct clamp {
 	struct backend_address source;
@@ -61,49 +53,20 @@ static __always_inline bool clamp_read(void *data, void *end, struct clamp *clam
 	return true;
 }
 
-/*
- * Where the MSS option is, from the start of the options, or -1. Looks at each byte in its
- * turn and skips those inside of options: jumping from one to the next would be shorter, but
- * the verifier of Linux 6.1 follows each combination of jumps on its own and gives up.
- */
-static __always_inline int clamp_find(const __u8 options[CLAMP_OPTIONS_LEN], __u32 len)
-{
-	__u32 next = 0;
-
-	for (__u32 at = 0; at < CLAMP_OPTIONS_MAX && at < len; at++) {
-		__u8 kind = options[at], size = options[at + 1];
-
-		if (at != next)
-			continue;
-		if (kind == TCP_OPTION_END)
-			return -1;
-		if (kind == TCP_OPTION_NOP) {
-			next = at + 1;
-			continue;
-		}
-		if (at + 1 >= len || size < 2 || at + size > len)
-			return -1;
-		if (kind == TCP_OPTION_MSS)
-			return size == CLAMP_MSS_LEN ? (int)at : -1;
-		next = at + size;
-	}
-	return -1;
-}
-
 /* Lower the MSS of a SYN-ACK of a VIP. */
 static __always_inline enum backend_verdict clamp_lower(struct __sk_buff *skb,
 							const struct clamp *clamp)
 {
-	__u8 options[CLAMP_OPTIONS_LEN] = {};
+	__u8 options[TCP_OPTIONS_LEN] = {};
 	__u32 len = clamp->options_len, at;
 	__be16 before, after = bpf_htons(settings.mss);
 	int found;
 
-	if (len < CLAMP_MSS_LEN || len > CLAMP_OPTIONS_MAX)
+	if (len < TCP_MSS_LEN || len > TCP_OPTIONS_MAX)
 		return PASS_NOT_CLAMPED;
 	if (bpf_skb_load_bytes(skb, clamp->tcp_at + sizeof(struct tcphdr), options, len))
 		return PASS_NOT_CLAMPED;
-	found = clamp_find(options, len);
+	found = tcp_options_find_mss(options, len);
 	if (found < 0)
 		return PASS_NOT_CLAMPED;
 	at = clamp->tcp_at + sizeof(struct tcphdr) + found + 2;
