@@ -234,6 +234,13 @@ _Static_assert(sizeof(struct encap) == 40, "encap value");
 /* gue: the outer UDP checksum is computed on IPv4 too, where 0 would do. */
 #define BACKEND_UDP_CHECKSUM 1
 
+/*
+ * Answers to packets that are too long, on each CPU: one in so many nanoseconds, and so many
+ * at once after a pause.
+ */
+#define TOO_BIG_EVERY_NS 1000000ULL
+#define TOO_BIG_BURST	 100
+
 /* A backend that is alive keeps its flows; one that is draining takes no new ones. */
 #define BACKEND_TAKES_OLD 1
 #define BACKEND_TAKES_NEW 2
@@ -501,7 +508,12 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")           \
 	X(HOLD, FRAGMENT, "later fragment before its first: ringlbd waits for that one")           \
 	X(DROP, FRAGMENT_NOT_HELD, "later fragment before its first, and no room to hold it")      \
-	X(DROP, NO_ROOM, "no room in the frame's buffer for the outer header")
+	X(DROP, NO_ROOM, "no room in the frame's buffer for the outer header")                     \
+	X(TX, TOO_BIG, "too long for the way to its backend: the client is told how long fits")    \
+	X(TX, TOO_BIG_NO_DF, "the same, of IPv4 packets that might have been fragmented")          \
+	X(DROP, TOO_BIG_RATE, "too long, and more such a second than may be answered")             \
+	X(DROP, TOO_BIG_SENDER, "too long, and its source is no address that may be answered")     \
+	X(DROP, TOO_BIG_FRAGMENT, "later fragment that is too long for the way to its backend")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

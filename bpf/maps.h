@@ -75,6 +75,14 @@ struct {
 	__type(value, struct encap);
 } encap SEC(".maps");
 
+/* When each CPU may again answer TOO_BIG_BURST packets at once: monotonic nanoseconds. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} too_big_times SEC(".maps");
+
 /* Interfaces that packets may leave by when they did not come in there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);

@@ -10,6 +10,7 @@
  *   choose.h        which backend?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
  *   flows.h         only where an arc is moving: did this flow have another backend?
+ *   too_big.h       too long for the way there: tell the client
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
  *   transmit.h      same interface or redirect
  *   count.h         verdict -> counter -> XDP action
@@ -27,6 +28,7 @@
 #include "bpf/parse.h"
 #include "bpf/quic.h"
 #include "bpf/reply.h"
+#include "bpf/too_big.h"
 #include "bpf/transmit.h"
 #include "bpf/vip.h"
 
@@ -61,6 +63,8 @@ static __always_inline enum verdict forward(struct xdp_md *ctx, struct packet *p
 	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
 	if (!nexthop->ifindex)
 		return DROP_NO_NEXTHOP;
+	if (too_big(packet, backend))
+		return too_big_refuse(ctx, packet, backend);
 	verdict = rewrite(ctx, packet, backend, nexthop);
 	if (verdict != CONTINUE)
 		return verdict;

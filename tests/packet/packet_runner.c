@@ -8,12 +8,14 @@
  *   shell      command                     runs in the namespaces of the rig
  *   ifindex    name                        {"ifindex": N}
  *   egress     ifindex
- *   vip        address protocol port last vip pool quic flags  quic, flags as in struct vip
+ *   vip        address protocol port last vip pool quic flags mss   quic... as in struct vip
  *   quic_id    pool config octets backend               octets are hex digits
  *   reply      address protocol port to_address to_port flags  flags as in struct reply
  *   backend    id address port forward flags   forward is "dr", "nat", "ipip" or "gue"
  *   encap      seed source_ipv4 hosts_ipv4 source_ipv6 hosts_ipv6   all but seed addresses
  *   nexthop    id ifindex destination source
+ *   mtu        id mtu
+ *   answers    full                        the buckets of too_big.h are full in so many ms
  *   ring       pool seed vnodes backends   an array of ids, of weight 1 each
  *   no_ring    pool
  *   fragments                              {"entries": N}: remembered datagrams
@@ -21,6 +23,8 @@
  *   forget                                 all of these
 	,
  *                  {"action": "TX", "verdict": "TX_BACKEND", "frame": HEX}
+ *   flood      frame ifindex times         the same again and again, as fast as it goes:
+ *                  {"ms": N, "counts": {"TX_BACKEND": N, ...}}
  *   run_long   frame ifindex linear        rig_run_long(); {} if the kernel can't
  *
  * The verdict of a run is the one whose counter rose; it is an error unless
@@ -32,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -43,6 +48,7 @@
 #include "tests/packet/rig.h"
 
 #define BACKENDS_OF_A_RING 64
+#define CPUS_MAX	   4096
 #define ARRAY_LEN(array)   (sizeof(array) / sizeof((array)[0]))
 
 static struct rig rig;
@@ -128,6 +134,7 @@ static json_t *do_vip(const json_t *command)
 		.pool = number_of(command, "pool"),
 		.quic = number_of(command, "quic"),
 		.flags = (uint8_t)number_of(command, "flags"),
+		.mss = (uint16_t)number_of(command, "mss"),
 	};
 
 	if (!key.family)
@@ -238,6 +245,39 @@ static json_t *do_nexthop(const json_t *command)
 		return NULL;
 	dataplane_set_nexthop(rig.dp, id, &value);
 	return done(0);
+}
+
+static json_t *do_mtu(const json_t *command)
+{
+	uint32_t id = number_of(command, "id");
+
+	if (id >= BACKENDS_MAX)
+		return NULL;
+	dataplane_set_mtu(rig.dp, id, (uint16_t)number_of(command, "mtu"));
+	return done(0);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static json_t *do_answers(const json_t *command)
+{
+	int fd = bpf_obj_get(DATAPLANE_PIN_DIR "/too_big_times"), n = libbpf_num_possible_cpus();
+	uint64_t times[CPUS_MAX];
+	uint32_t key = 0;
+	int err;
+
+	rig_require(fd >= 0 && n > 0 && n <= CPUS_MAX, "cannot open the map of times");
+	for (int i = 0; i < n; i++)
+		times[i] = now_ns() + number_of(command, "full") * 1000000ULL;
+	err = bpf_map_update_elem(fd, &key, times, BPF_ANY) ? -errno : 0;
+	close(fd);
+	return done(err);
 }
 
 static json_t *do_ring(const json_t *command)
@@ -427,6 +467,28 @@ static json_t *do_run(const json_t *command)
 	return outcome(action, frame.bytes, frame.len);
 }
 
+static json_t *do_flood(const json_t *command)
+{
+	uint32_t times = number_of(command, "times");
+	json_t *counts = json_object();
+	struct frame in, out;
+	uint64_t before_ns = now_ns(), ns;
+
+	if (!read_frame(command, &in))
+		return NULL;
+	counted_verdict();
+	for (uint32_t i = 0; i < times; i++)
+		rig_run(&rig, number_of(command, "ifindex"), &in, &out);
+	ns = now_ns() - before_ns;
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		if (rig_verdict(&rig, v) != verdicts[v])
+			json_object_set_new(
+				counts, verdict_name(v),
+				json_integer((json_int_t)(rig_verdict(&rig, v) - verdicts[v])));
+	counted_verdict();
+	return json_pack("{s:I, s:o}", "ms", (json_int_t)(ns / 1000000), "counts", counts);
+}
+
 static json_t *do_run_long(const json_t *command)
 {
 	static uint8_t in[RIG_LONG_TOP], out[RIG_LONG_MAX];
@@ -444,15 +506,27 @@ static const struct {
 	const char *name;
 	handler run;
 } handlers[] = {
-	{"shell", do_shell},	   {"ifindex", do_ifindex},
-	{"egress", do_egress},	   {"vip", do_vip},
-	{"reply", do_reply},	   {"backend", do_backend},
-	{"encap", do_encap},	   {"nexthop", do_nexthop},
-	{"ring", do_ring},	   {"no_ring", do_no_ring},
-	{"quic_id", do_quic_id},   {"run", do_run},
-	{"run_long", do_run_long}, {"age", do_age},
-	{"forget", do_forget},	   {"fragments", do_fragments},
-	{"daemon", do_daemon},	   {"down", do_down},
+	{"shell", do_shell},
+	{"ifindex", do_ifindex},
+	{"egress", do_egress},
+	{"vip", do_vip},
+	{"reply", do_reply},
+	{"backend", do_backend},
+	{"encap", do_encap},
+	{"nexthop", do_nexthop},
+	{"ring", do_ring},
+	{"no_ring", do_no_ring},
+	{"quic_id", do_quic_id},
+	{"run", do_run},
+	{"run_long", do_run_long},
+	{"flood", do_flood},
+	{"age", do_age},
+	{"forget", do_forget},
+	{"fragments", do_fragments},
+	{"daemon", do_daemon},
+	{"down", do_down},
+	{"mtu", do_mtu},
+	{"answers", do_answers},
 };
 
 static json_t *answer(const char *line)

@@ -258,6 +258,9 @@ void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes);
 /** dataplane_set_nexthop() - change where frames for a live backend go, in one step */
 void dataplane_set_nexthop(struct dataplane *dp, uint32_t id, const struct nexthop *nexthop);
 
+/** dataplane_set_mtu() - longest IP packet on the way to a live backend; 0: not known */
+void dataplane_set_mtu(struct dataplane *dp, uint32_t id, uint16_t mtu);
+
 /** dataplane_set_encap(), _get_encap() - what the outer headers of ipip and gue are made of */
 int dataplane_set_encap(struct dataplane *dp, const struct encap *encap);
 int dataplane_get_encap(struct dataplane *dp, struct encap *encap);

@@ -352,6 +352,11 @@ void dataplane_set_takes(struct dataplane *dp, uint32_t id, uint32_t takes)
 	__atomic_store_n(&live->takes, takes, __ATOMIC_RELEASE);
 }
 
+void dataplane_set_mtu(struct dataplane *dp, uint32_t id, uint16_t mtu)
+{
+	__atomic_store_n(&dp->backends[id].mtu, mtu, __ATOMIC_RELEASE);
+}
+
 int dataplane_set_encap(struct dataplane *dp, const struct encap *encap)
 {
 	struct encap live;

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A packet that is too long for the way to its backend: the client is told by ICMP how long
+ * one may be, as a router would, but in the name of the VIP. The answer quotes the packet, so
+ * it is made of it: cut off behind what is quoted, and new headers in front.
+ *
+ *   IPv4   destination unreachable, fragmentation needed    RFC 792; RFC 1191, section 4
+ *   IPv6   packet too big                                   RFC 4443, section 3.2
+ *
+ * An IPv4 packet that may be fragmented is answered too, as nobody can do that here: senders
+ * then fragment it themselves, or send shorter ones.
+ */
+#ifndef RINGLB_BPF_TOO_BIG_H
+#define RINGLB_BPF_TOO_BIG_H
+
+#include "bpf/forward_encap.h"
+#include "bpf/maps.h"
+#include "bpf/parse.h"
+
+/* How long answers may be. Source: RFC 1812, section 4.3.2.3; RFC 4443, section 3.2. */
+#define TOO_BIG_ANSWER_MAX_IPV4 576U
+#define TOO_BIG_ANSWER_MAX_IPV6 1280U
+/* What every link has to carry. Source: RFC 791, section 3.2; RFC 8200, section 5. */
+#define TOO_BIG_MTU_MIN_IPV4 68U
+#define TOO_BIG_MTU_MIN_IPV6 1280U
+
+#define TOO_BIG_TYPE_IPV4 3
+#define TOO_BIG_CODE_IPV4 4
+#define TOO_BIG_TYPE_IPV6 2
+/* Internetwork control. Source: RFC 1812, section 4.3.2.5. */
+#define TOO_BIG_TOS 0xc0
+
+/* In IPv4 the upper half of `mtu` is not used: RFC 1191, section 4. */
+struct too_big_header {
+	__u8 type;
+	__u8 code;
+	__be16 check;
+	__be32 mtu;
+};
+
+/* Next to nothing for packets that fit. */
+static __always_inline bool too_big(const struct packet *packet, const struct backend *backend)
+{
+	return backend->mtu && packet->ip_len + encap_overhead(backend) > backend->mtu;
+}
+
+/* Nobody, everybody, a group and oneself get no ICMP errors: RFC 1122, 3.2.2; RFC 4443, 2.4. */
+static __always_inline bool too_big_is_unicast_ipv4(__be32 address)
+{
+	__u8 first = bpf_ntohl(address) >> 24;
+
+	return first && first != 127 && first < 224;
+}
+
+static __always_inline bool too_big_is_unicast_ipv6(const __be32 address[4])
+{
+	if (address[0] || address[1] || address[2])
+		return bpf_ntohl(address[0]) >> 24 != 0xff;
+	return bpf_ntohl(address[3]) > 1;
+}
+
+/*
+ * A token bucket that is one number: when it is full again. Each answer puts that off by what
+ * one token takes to come back, and not beyond the time in which an empty one fills.
+ */
+static __always_inline bool too_big_take_token(void)
+{
+	__u64 now = bpf_ktime_get_ns(), *full;
+	__u32 zero = 0;
+
+	full = bpf_map_lookup_elem(&too_big_times, &zero);
+	if (!full)
+		return false;
+	if (*full < now)
+		*full = now;
+	if (*full + TOO_BIG_EVERY_NS > now + TOO_BIG_BURST * TOO_BIG_EVERY_NS)
+		return false;
+	*full += TOO_BIG_EVERY_NS;
+	return true;
+}
+
+/* Read the MAC addresses, swapped, and the tags. */
+static __always_inline bool too_big_read_link(void *start, void *end, struct nexthop *back,
+					      struct inner *link)
+{
+	const struct ethhdr *eth = start;
+
+	if (start + TAGS_AT + sizeof(link->tags) > end)
+		return false;
+	__builtin_memcpy(back->destination, eth->h_source, ETH_ALEN);
+	__builtin_memcpy(back->source, eth->h_dest, ETH_ALEN);
+	__builtin_memcpy(&link->tags, start + TAGS_AT, sizeof(link->tags));
+	return true;
+}
+
+/* May the sender of the packet at @ip be answered? @may_fragment: IPv4, and without DF. */
+static __always_inline bool too_big_read_ip(const void *ip, void *end, bool is_ipv6,
+					    bool *may_fragment)
+{
+	const struct ipv6hdr *ipv6 = ip;
+	const struct iphdr *ipv4 = ip;
+
+	if (is_ipv6)
+		return (void *)(ipv6 + 1) <= end &&
+		       too_big_is_unicast_ipv6(ipv6->saddr.in6_u.u6_addr32);
+	if ((void *)(ipv4 + 1) > end)
+		return false;
+	*may_fragment = !(ipv4->frag_off & bpf_htons(OUTER_DONT_FRAGMENT));
+	return too_big_is_unicast_ipv4(ipv4->saddr);
+}
+
+/* The IP header of an answer that quotes @len bytes, which follow. */
+static __always_inline struct too_big_header *too_big_write_ipv4(void *pos, void *end, __u32 len)
+{
+	struct iphdr *ip = pos, *quoted = pos + sizeof(*ip) + sizeof(struct too_big_header);
+
+	if ((void *)(quoted + 1) > end)
+		return 0;
+	ip->version = 4;
+	ip->ihl = OUTER_IPV4_WORDS;
+	ip->tos = TOO_BIG_TOS;
+	ip->tot_len = bpf_htons(sizeof(*ip) + sizeof(struct too_big_header) + len);
+	ip->id = 0;
+	ip->frag_off = bpf_htons(OUTER_DONT_FRAGMENT);
+	ip->ttl = OUTER_TTL;
+	ip->protocol = IPPROTO_ICMP;
+	ip->check = 0;
+	ip->saddr = quoted->daddr;
+	ip->daddr = quoted->saddr;
+	ip->check = outer_ipv4_checksum(ip);
+	return (void *)(ip + 1);
+}
+
+/* The same; @sum receives that of the pseudo-header, which ICMPv6 has. */
+static __always_inline struct too_big_header *too_big_write_ipv6(void *pos, void *end, __u32 len,
+								 __u64 *sum)
+{
+	struct ipv6hdr *ip = pos, *quoted = pos + sizeof(*ip) + sizeof(struct too_big_header);
+
+	if ((void *)(quoted + 1) > end)
+		return 0;
+	*(__be32 *)ip = bpf_htonl(6U << 28);
+	ip->payload_len = bpf_htons(sizeof(struct too_big_header) + len);
+	ip->nexthdr = IPPROTO_ICMPV6;
+	ip->hop_limit = OUTER_TTL;
+	ip->saddr = quoted->daddr;
+	ip->daddr = quoted->saddr;
+	*sum = outer_sum_ipv6(ip) + ip->payload_len + bpf_htons(IPPROTO_ICMPV6);
+	return (void *)(ip + 1);
+}
+
+/*
+ * Write the answer around the @len bytes of the packet that are left. @fits is how long one
+ * may be.
+ */
+static __always_inline bool too_big_write(struct xdp_md *ctx, const struct inner *link,
+					  const struct nexthop *back, bool is_ipv6, __u32 len,
+					  __u32 fits)
+{
+	void *pos = outer_write_link(ctx, link, back,
+				     is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
+	void *end = (void *)(long)ctx->data_end;
+	__u32 least = is_ipv6 ? TOO_BIG_MTU_MIN_IPV6 : TOO_BIG_MTU_MIN_IPV4;
+	struct too_big_header *icmp;
+	__u64 sum = 0;
+
+	if (!pos)
+		return false;
+	if (is_ipv6)
+		icmp = too_big_write_ipv6(pos, end, len, &sum);
+	else
+		icmp = too_big_write_ipv4(pos, end, len);
+	if (!icmp)
+		return false;
+	icmp->type = is_ipv6 ? TOO_BIG_TYPE_IPV6 : TOO_BIG_TYPE_IPV4;
+	icmp->code = is_ipv6 ? 0 : TOO_BIG_CODE_IPV4;
+	icmp->check = 0;
+	icmp->mtu = bpf_htonl(fits > least ? fits : least);
+	if (!csum_frame(icmp, sizeof(*icmp) + len, end, &sum))
+		return false;
+	icmp->check = csum_apply(0xffff, sum);
+	return true;
+}
+
+/*
+ * Make the frame, whose IP packet at @span is longer than @fits, the answer to its sender,
+ * unless it may not have one. No pointer into the frame is good afterwards.
+ *
+ * A function of its own for the stack: it is called instead of forward_encap(), not below it.
+ *
+ * Return: the verdict.
+ */
+__attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct span *span,
+					     __u32 fits)
+{
+	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip;
+	__u32 most = TOO_BIG_ANSWER_MAX_IPV4, headers = sizeof(struct too_big_header);
+	struct nexthop back = {};
+	struct inner link = {};
+	bool may_fragment = false;
+	struct span quote;
+
+	if (!span)
+		return VERDICT_COUNT; /* never, but the verifier asks */
+	quote = *span;
+	ip = start + (quote.l3_offset & OFFSET_LIMIT);
+	if (!too_big_read_link(start, end, &back, &link))
+		return DROP_NO_ROOM;
+	if (back.destination[0] & 1 || !too_big_read_ip(ip, end, quote.is_ipv6, &may_fragment))
+		return DROP_TOO_BIG_SENDER;
+	if (!too_big_take_token())
+		return DROP_TOO_BIG_RATE;
+	if (quote.is_ipv6) {
+		most = TOO_BIG_ANSWER_MAX_IPV6;
+		headers += sizeof(struct ipv6hdr);
+	} else {
+		headers += sizeof(struct iphdr);
+	}
+	/* What is beyond the frame's first buffer is not quoted. */
+	if (quote.ip_len > (__u64)(end - ip))
+		quote.ip_len = end - ip;
+	if (quote.ip_len > most - headers)
+		quote.ip_len = most - headers;
+	quote.frame_len = bpf_xdp_get_buff_len(ctx);
+	link.l3_offset = quote.l3_offset;
+	if (!encap_make_room(ctx, &quote, headers) ||
+	    !too_big_write(ctx, &link, &back, quote.is_ipv6, quote.ip_len, fits))
+		return DROP_NO_ROOM;
+	return may_fragment ? TX_TOO_BIG_NO_DF : TX_TOO_BIG;
+}
+
+/* @packet is too big() for @backend. Of its fragments only the first is answered: RFC 1812. */
+static __always_inline enum verdict too_big_refuse(struct xdp_md *ctx, struct packet *packet,
+						   const struct backend *backend)
+{
+	if (packet->no_ports)
+		return DROP_TOO_BIG_FRAGMENT;
+	packet->span.is_ipv6 = packet_is_ipv6(packet);
+	return too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(backend));
+}
+
+#endif
