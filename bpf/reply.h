@@ -7,6 +7,7 @@
 #define RINGLB_BPF_REPLY_H
 
 #include "bpf/forward_nat.h"
+#include "bpf/mss.h"
 #include "bpf/transmit.h"
 
 #define REPLY_AF_INET	   2
@@ -66,6 +67,7 @@ static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct pac
 		return PASS_REPLY_NOT_ROUTED;
 	if (packet->fragment.authenticated)
 		return DROP_NAT_AUTHENTICATED;
+	mss_clamp_reply(ctx, packet, reply);
 	forward_nat_reply(packet, reply);
 	if (route != BPF_FIB_LKUP_RET_SUCCESS || !transmit_can(packet, fib.ifindex))
 		return PASS_REPLY_BY_KERNEL;

@@ -10,6 +10,7 @@
  *   choose.h        which backend?
  *   ring_search.h   flow -> hash -> slot of the ring -> backend
  *   flows.h         only where an arc is moving: did this flow have another backend?
+ *   mss.h           may its SYNs announce so large segments?
  *   too_big.h       too long for the way there: tell the client
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
  *   transmit.h      same interface or redirect
@@ -25,6 +26,7 @@
 #include "bpf/forward_nat.h"
 #include "bpf/fragments.h"
 #include "bpf/maps.h"
+#include "bpf/mss.h"
 #include "bpf/parse.h"
 #include "bpf/quic.h"
 #include "bpf/reply.h"
@@ -87,6 +89,7 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	if (verdict != CONTINUE)
 		return verdict;
 	fragment_teach_backend(packet, vip->vip, fate->backend);
+	mss_clamp(cur->ctx, packet, vip);
 	return CONTINUE;
 }
 

@@ -97,10 +97,10 @@ import json, os, socket, sys, threading
 base = sys.argv[1]
 web1 = {"pool": "web", "name": "web1", "address": "10.0.0.1:8080", "weight": "1",
         "share": 1 / 3, "state": "up", "interface": "eth1", "mac": "02:00:00:00:00:01",
-        "flows": 17, "packets": 123456, "bytes": 98765432}
+        "mtu": 1500, "flows": 17, "packets": 123456, "bytes": 98765432}
 web22 = {"pool": "web", "name": "web22", "address": "10.0.0.2", "weight": "0.5",
          "share": 0.0588235, "state": "resolving", "interface": None, "mac": None,
-         "flows": 0, "packets": 0, "bytes": 0}
+         "mtu": None, "flows": 0, "packets": 0, "bytes": 0}
 vip = {"vip": "192.0.2.10:80/tcp", "address": "192.0.2.10", "protocol": "tcp", "port": 80,
        "port_last": 80, "hash": "5-tuple", "pool": "web", "packets": 5, "bytes": 3000}
 vip6 = {"vip": "[2001:db8::1]:443/udp", "address": "2001:db8::1", "protocol": "udp",
@@ -549,9 +549,9 @@ prints "added 192.0.2.10:80/tcp to pool 'web'" "${online[@]}" vip add 192.0.2.10
 prints 'removed 192.0.2.10:80/tcp' "${online[@]}" vip remove 192.0.2.10:80/tcp
 prints 'POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
 web   nat             2     1.5     200        300' "${online[@]}" pool list
-prints 'POOL  BACKEND  ADDRESS        WEIGHT    SHARE  STATE      FLOWS  INTERFACE  MAC                PACKETS     BYTES
-web   web1     10.0.0.1:8080       1  33.33 %  up            17  eth1       02:00:00:00:00:01   123456  98765432
-web   web22    10.0.0.2          0.5   5.88 %  resolving      0  -          -                        0         0' \
+prints 'POOL  BACKEND  ADDRESS        WEIGHT    SHARE  STATE      FLOWS  INTERFACE  MAC                 MTU  PACKETS     BYTES
+web   web1     10.0.0.1:8080       1  33.33 %  up            17  eth1       02:00:00:00:00:01  1500   123456  98765432
+web   web22    10.0.0.2          0.5   5.88 %  resolving      0  -          -                     -        0         0' \
 	"${online[@]}" backend list
 prints "added backend 'web22' to pool 'web' with weight 0.5, moved 5.88 % of the hash space" \
 	"${online[@]}" backend add web22 10.0.0.2

@@ -125,6 +125,8 @@ static void test_each_field_counts(void **state)
 	DIFFERS(pools[0].forward, CONFIG_DR);
 	DIFFERS(pools[0].gue_port, 7);
 	DIFFERS(pools[0].gue_checksum, CONFIG_GUE_FULL);
+	DIFFERS(pools[0].mtu, 1500);
+	DIFFERS(pools[0].mss_clamp, 1400);
 	DIFFERS(encap.source_ipv4.len, 31);
 	DIFFERS(encap.source_ipv6.address.bytes[15], 1);
 	DIFFERS(pools[0].vnodes, 201);

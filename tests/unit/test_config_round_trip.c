@@ -115,6 +115,8 @@ static void draw_prefix(struct config_prefix *prefix, uint8_t family, unsigned i
 static void draw_forward(struct config_pool *pool, unsigned int *seed)
 {
 	pool->forward = (enum config_forward)(rand_r(seed) % 4);
+	pool->mtu = (uint16_t)(rand_r(seed) % 2 ? 1280 + rand_r(seed) % 64256 : 0);
+	pool->mss_clamp = (uint16_t)(rand_r(seed) % 2 ? 536 + rand_r(seed) % 64960 : 0);
 	if (pool->forward != CONFIG_GUE)
 		return;
 	pool->gue_port = (uint16_t)(1 + rand_r(seed) % 65535);

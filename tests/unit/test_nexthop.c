@@ -445,6 +445,38 @@ static void test_route_moves(void **state)
 	assert_int_equal(resolve("10.9.0.1").state, NEXTHOP_NO_ROUTE);
 }
 
+struct mtu_step {
+	const char *command;
+	uint16_t ipv4, ipv6;
+};
+
+/* Each is told before it is looked up. */
+static void test_mtu_changes(void **state)
+{
+	static const struct mtu_step steps[] = {
+		{"ip link set v0 mtu 1400", 1400, 1400},
+		{"ip route replace 10.9.0.0/16 via 10.0.1.2 mtu 1300", 1300, 1400},
+		{"ip route replace 10.9.0.0/16 via 10.0.1.2 mtu lock 1350", 1350, 1400},
+		{"ip -6 route replace fd09::/64 via fd00:1::2 mtu 1320", 1350, 1320},
+		{"ip route replace 10.9.0.0/16 via 10.0.1.2 mtu 9000", 1400, 1320},
+		{"ip route replace 10.9.0.0/16 via 10.0.1.2 advmss 600", 1400, 1320},
+		{"ip link set v0 mtu 65535", 65535, 1320},
+		{"ip link set v0 mtu 1310", 1310, 1310},
+	};
+
+	(void)state;
+	here("ip route add 10.9.0.0/16 via 10.0.1.2; ip route add fd09::/64 via fd00:1::2");
+	assert_int_equal(wait_state("10.9.0.1", NEXTHOP_RESOLVED, mac_v1, WAIT_MS).mtu, 1500);
+	assert_int_equal(wait_state("fd09::1", NEXTHOP_RESOLVED, mac_v1, WAIT_MS).mtu, 1500);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		drain_all();
+		here(steps[i].command);
+		wait_change(now_ms() + WAIT_MS, steps[i].command);
+		assert_int_equal(resolve("10.9.0.1").mtu, steps[i].ipv4);
+		assert_int_equal(resolve("fd09::1").mtu, steps[i].ipv6);
+	}
+}
+
 /* A routing daemon changes one next hop object instead of each route that uses it. */
 static void test_nexthop_object_moves(void **state)
 {
@@ -607,6 +639,7 @@ int main(void)
 		TEST(test_carrier_down_and_up),
 		TEST(test_interface_deleted),
 		TEST(test_route_moves),
+		TEST(test_mtu_changes),
 		TEST(test_nexthop_object_moves),
 		TEST(test_permanent_untouched),
 		TEST(test_existing_entry_kept),

@@ -15,6 +15,7 @@ enum kind {
 	TEXT,
 	NUMBER, /* that the answer has as text */
 	INTEGER,
+	INTEGER_IF_KNOWN,
 	SECONDS,
 	SECONDS_OR_NEVER,
 	PERCENT,
@@ -51,6 +52,12 @@ static void cell(struct table *table, const json_t *row, const struct column *co
 	case NUMBER:
 		table_cell(table, "%s", answer_text(row, member));
 		return;
+	case INTEGER_IF_KNOWN:
+		if (!json_is_integer(json_object_get(row, member))) {
+			table_cell(table, "-");
+			return;
+		}
+		/* fall through */
 	case INTEGER:
 		table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(row, member));
 		return;
@@ -205,11 +212,17 @@ int print_vips(const json_t *vips)
 int print_backends(const json_t *backends)
 {
 	static const struct column columns[] = {
-		{"POOL", "pool", TEXT},	      {"BACKEND", "name", TEXT},
-		{"ADDRESS", "address", TEXT}, {"WEIGHT", "weight", NUMBER},
-		{"SHARE", "share", PERCENT},  {"STATE", "state", TEXT},
-		{"FLOWS", "flows", INTEGER},  {"INTERFACE", "interface", TEXT},
-		{"MAC", "mac", TEXT},	      {"PACKETS", "packets", INTEGER},
+		{"POOL", "pool", TEXT},
+		{"BACKEND", "name", TEXT},
+		{"ADDRESS", "address", TEXT},
+		{"WEIGHT", "weight", NUMBER},
+		{"SHARE", "share", PERCENT},
+		{"STATE", "state", TEXT},
+		{"FLOWS", "flows", INTEGER},
+		{"INTERFACE", "interface", TEXT},
+		{"MAC", "mac", TEXT},
+		{"MTU", "mtu", INTEGER_IF_KNOWN},
+		{"PACKETS", "packets", INTEGER},
 		{"BYTES", "bytes", INTEGER},
 	};
 

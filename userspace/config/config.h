@@ -135,13 +135,16 @@ struct config_check {
 
 /*
  * gue_port, in host byte order, and gue_checksum are those of CONFIG_GUE, cells and
- * epsilon_milli those of CONFIG_CAPPED; 0 otherwise.
+ * epsilon_milli those of CONFIG_CAPPED; 0 otherwise. mtu is of the whole way to the backends,
+ * 0: that of the first link; mss_clamp is the largest MSS that SYNs may have, 0: any.
  */
 struct config_pool {
 	char name[CONFIG_NAME_MAX + 1];
 	enum config_forward forward;
 	uint16_t gue_port;
 	enum config_gue_checksum gue_checksum;
+	uint16_t mtu;
+	uint16_t mss_clamp;
 	enum config_placement placement;
 	uint32_t vnodes;
 	uint32_t cells;

@@ -8,6 +8,7 @@
 #include "config/encap.h"
 #include "config/flows.h"
 #include "config/fields.h"
+#include "config/mtu.h"
 #include "config/placement.h"
 #include "config/quic.h"
 #include "config/text.h"
@@ -171,7 +172,7 @@ static const char *hint_weight(const char *text)
 
 /* The place in its table of a field that is no single value, from which it is read. */
 enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_ENCAP, ROOT_VIPS };
-enum { POOL_CHECK = 9, POOL_BACKENDS };
+enum { POOL_CHECK = 11, POOL_BACKENDS };
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
@@ -217,6 +218,11 @@ static const struct config_field pool_fields[] = {
 	 .parse = parse_gue_checksum,
 	 .must = CONFIG_MUST_CHECKSUM,
 	 AT(config_pool, gue_checksum)},
+	{.name = "mtu", .parse = config_mtu_parse, .must = CONFIG_MUST_MTU, AT(config_pool, mtu)},
+	{.name = "mss_clamp",
+	 .parse = config_mss_parse,
+	 .must = CONFIG_MUST_MSS,
+	 AT(config_pool, mss_clamp)},
 	{.name = "vnodes",
 	 .parse = parse_vnodes,
 	 .must = CONFIG_MUST_VNODES,

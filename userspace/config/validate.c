@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "config/check.h"
+#include "config/mtu.h"
 #include "config/placement.h"
 #include "config/quic.h"
 #include "config/text.h"
@@ -195,6 +196,8 @@ static int check_pool(const struct config_validation *check, struct config_place
 	}
 	for (; !err && item.index < pool->n_backends; item.index++)
 		err = check_backend(check, item);
+	if (!err)
+		err = config_mtu_validate(check, place);
 	if (!err)
 		err = config_placement_validate(check, place);
 	if (!err)

@@ -234,7 +234,7 @@ static void emit_flows(struct writer *writer, const struct config_flows *flows)
 }
 
 static void emit_network(struct writer *writer, const char *field,
-			const struct config_prefix *prefix)
+			 const struct config_prefix *prefix)
 {
 	char text[TEXT_PREFIX_LEN];
 
@@ -260,6 +260,10 @@ static void emit_pool(struct writer *writer, const struct config_pool *pool)
 		emit_number(writer, "gue_port", pool->gue_port);
 	if (pool->gue_checksum != CONFIG_GUE_NONE)
 		emit_plain(writer, "gue_checksum", text_gue_checksum(pool->gue_checksum));
+	if (pool->mtu)
+		emit_number(writer, "mtu", pool->mtu);
+	if (pool->mss_clamp)
+		emit_number(writer, "mss_clamp", pool->mss_clamp);
 	emit_number(writer, "vnodes", pool->vnodes);
 	if (pool->placement == CONFIG_CAPPED) {
 		char epsilon[TEXT_WEIGHT_LEN];

@@ -106,6 +106,19 @@ static json_t *tables_json(struct api *api)
 	return list;
 }
 
+/* What is not as well as it might be, one line each. */
+static json_t *warnings_json(const struct control *control)
+{
+	json_t *list = json_array();
+	char line[CONTROL_NARROW_LEN];
+
+	for (size_t p = 0; p < control->running.n_pools; p++)
+		for (size_t b = 0; b < control->running.pools[p].n_backends; b++)
+			if (control_narrow(control, p, b, line))
+				json_array_append_new(list, json_string(line));
+	return list;
+}
+
 json_t *api_status(struct api *api, json_t *request)
 {
 	const struct control *control = api->control;
@@ -121,12 +134,13 @@ json_t *api_status(struct api *api, json_t *request)
 	for (size_t p = 0; p < running->n_pools; p++)
 		backends += running->pools[p].n_backends;
 	return server_result(json_pack(
-		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:i, s:i}", "version",
+		"{s:s, s:i, s:I, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "version",
 		RINGLB_VERSION, "pid", (int)getpid(), "uptime_s",
 		(json_int_t)(now.tv_sec - api->started), "config", control->config_path, "changed",
 		(int)control->changed, "pin_dir", control->options.pin_dir, "interfaces",
 		interfaces, "pools", pools_json(api), "draining", api_draining(control), "tables",
-		tables_json(api), "vips", (int)running->n_vips, "backends", (int)backends));
+		tables_json(api), "vips", (int)running->n_vips, "backends", (int)backends,
+		"warnings", warnings_json(control)));
 }
 
 json_t *api_vip(struct api *api, const struct config_vip *vip)
@@ -247,6 +261,7 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 	char endpoint[TEXT_ENDPOINT_LEN], weight[TEXT_WEIGHT_LEN], quic[CONFIG_QUIC_TEXT_LEN];
 	struct counter count = {};
 	json_t *object;
+	uint16_t mtu;
 
 	dataplane_count_backend(api->control->dp, live->ids[member], &count);
 	object = json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I}", "pool", pool->name, "name",
@@ -260,6 +275,8 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 	if (!object)
 		return NULL;
 	api_set_place(object, live, member, backend);
+	mtu = control_mtu(pool, &live->nexthops[member]);
+	json_object_set_new(object, "mtu", mtu ? json_integer(mtu) : json_null());
 	json_object_set_new(object, "drain", api_drain(live, member, backend));
 	json_object_set_new(object, "quic_id",
 			    config_quic_given(backend->quic_ids)

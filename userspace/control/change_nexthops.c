@@ -163,7 +163,7 @@ void change_forget(struct nexthops *nexthops, const struct control_pool *from, s
 
 static bool same_nexthop(const struct nexthop_info *a, const struct nexthop_info *b)
 {
-	return a->state == b->state && same_via(a, b) && a->lower == b->lower &&
+	return a->state == b->state && same_via(a, b) && a->lower == b->lower && a->mtu == b->mtu &&
 	       !memcmp(a->destination, b->destination, sizeof(a->destination)) &&
 	       !memcmp(a->source, b->source, sizeof(a->source));
 }
@@ -190,10 +190,13 @@ int control_refresh_nexthops(struct control *control)
 			changed++;
 			pool->nexthops[member] = info;
 			nexthop = change_nexthop(&control->running, &info);
+			dataplane_set_mtu(control->dp, pool->ids[member], control_mtu(from, &info));
 			if (nexthop.ifindex)
 				dataplane_allow_egress(control->dp, nexthop.ifindex);
 			dataplane_set_nexthop(control->dp, pool->ids[member], &nexthop);
 		}
 	}
+	if (changed)
+		control_watch_mtus(control, "network");
 	return changed;
 }

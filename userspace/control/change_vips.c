@@ -31,6 +31,7 @@ static struct vip value_of(const struct change *change, const struct config_vip 
 	return (struct vip){
 		.vip = ids_find(&change->vip_ids, text_vip(vip, text)),
 		.pool = (uint16_t)live->id,
+		.mss = vip->protocol == IPPROTO_TCP ? pool->mss_clamp : 0,
 		.hash = vip->hash,
 		.flags = pool->forward == CONFIG_NAT ? VIP_NAT : 0,
 		.quic = vip->protocol == IPPROTO_UDP ? live->quic_lengths : 0,

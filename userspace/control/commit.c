@@ -73,6 +73,7 @@ static int commit_backend(struct change *change, const struct config_pool *from,
 		err = dataplane_allow_egress(dp, nexthop.ifindex);
 	if (err)
 		return err;
+	dataplane_set_mtu(dp, id, control_mtu(from, &pool->nexthops[member]));
 	dataplane_set_nexthop(dp, id, &nexthop);
 	dataplane_set_takes(dp, id, pool->takes[member]);
 	return 0;

@@ -205,6 +205,7 @@ static int apply(struct control *control, struct config *next, bool changed, con
 		control->running = *next;
 		control->changed = changed;
 		control->generation++;
+		control_watch_mtus(control, by);
 		change.next = &control->running;
 		*next = (struct config){};
 	}

@@ -22,7 +22,8 @@
 #include "ring/moves.h"
 #include "ring/ring.h"
 
-#define CONTROL_PATH_MAX 256
+#define CONTROL_PATH_MAX   256
+#define CONTROL_NARROW_LEN 256
 
 /* What is told in passing, one line each. */
 enum control_note {
@@ -102,6 +103,7 @@ struct control {
 	struct ids pool_ids;	/* key: name */
 	struct ids backend_ids; /* key: change_backend_key() */
 	struct ids vip_ids;	/* key: text_vip() */
+	size_t narrow;		/* backends of which control_narrow() had something to say */
 	struct dataplane *dp;
 	struct nexthops *nexthops;
 };
@@ -214,6 +216,26 @@ struct config_vip control_vip_of(const struct endpoint *at, uint8_t prefix_len, 
 /** control_note() - tell @options.note, if there is one */
 void control_note(const struct control *control, enum control_note what, const char *by,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/**
+ * control_mtu() - how long packets to a backend may be, outer headers included
+ *
+ * The smallest of what its pool, its route and its interface say. Return: 0: not known.
+ */
+uint16_t control_mtu(const struct config_pool *pool, const struct nexthop_info *info);
+
+/**
+ * control_narrow() - what there is to say if IPv6 packets of 1280 bytes cannot get to a backend
+ * @p, @b: it is control->running.pools[p].backends[b]
+ * @line: receives it
+ *
+ * Return: false if they can, or if its pool has no IPv6 VIP or the way is not known.
+ */
+bool control_narrow(const struct control *control, size_t p, size_t b,
+		    char line[CONTROL_NARROW_LEN]);
+
+/** control_watch_mtus() - note what control_narrow() says, if there is more of it than before */
+void control_watch_mtus(struct control *control, const char *by);
 
 /** control_encap() - what the outer headers of a configuration are made of */
 struct encap control_encap(const struct config *config);

@@ -267,6 +267,21 @@ static void compare_forwards(const struct report *report, const struct config_po
 		     text_gue_checksum(was->gue_checksum), text_gue_checksum(now->gue_checksum));
 }
 
+/* A number that may be left out, which is 0. */
+static void compare_option(const struct report *report, const char *pool, const char *field,
+			   unsigned int was, unsigned int now)
+{
+	char was_text[16] = "none", now_text[16] = "none";
+
+	if (was == now)
+		return;
+	if (was)
+		snprintf(was_text, sizeof(was_text), "%u", was);
+	if (now)
+		snprintf(now_text, sizeof(now_text), "%u", now);
+	note(report, "changed %s of pool '%s': %s to %s", field, pool, was_text, now_text);
+}
+
 static int compare_pools(const struct report *report, const struct config *before,
 			 const struct config *after)
 {
@@ -285,6 +300,8 @@ static int compare_pools(const struct report *report, const struct config *befor
 		}
 		compare_placements(report, was, now);
 		compare_forwards(report, was, now);
+		compare_option(report, now->name, "mtu", was->mtu, now->mtu);
+		compare_option(report, now->name, "mss_clamp", was->mss_clamp, now->mss_clamp);
 		if (was->panic != now->panic)
 			note(report, "changed panic of pool '%s': %s to %s", now->name,
 			     text_panic(was->panic), text_panic(now->panic));

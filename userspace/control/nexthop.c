@@ -293,8 +293,16 @@ static int lowest(struct rtnl *rtnl, uint32_t *lower)
 	return 0;
 }
 
+/* No IP packet is longer than 65,535 bytes, whatever the interface could do. */
+static uint16_t smaller_mtu(uint32_t of_route, uint32_t of_link)
+{
+	uint32_t mtu = of_route && (!of_link || of_route < of_link) ? of_route : of_link;
+
+	return mtu < UINT16_MAX ? (uint16_t)mtu : UINT16_MAX;
+}
+
 /* Fill @found from the interface and the neighbour. */
-static int nexthop_look_up(struct rtnl *rtnl, struct nexthop_info *found)
+static int nexthop_look_up(struct rtnl *rtnl, uint32_t route_mtu, struct nexthop_info *found)
 {
 	struct neighbour neighbour;
 	struct link link;
@@ -308,6 +316,7 @@ static int nexthop_look_up(struct rtnl *rtnl, struct nexthop_info *found)
 		return 0;
 	}
 	memcpy(found->source, link.mac, sizeof(found->source));
+	found->mtu = smaller_mtu(route_mtu, link.mtu);
 	found->lower = link.lower;
 	if (found->lower)
 		err = lowest(rtnl, &found->lower);
@@ -339,7 +348,7 @@ int nexthops_resolve(struct nexthops *nexthops, const struct config_address *add
 		.via = route.via,
 	};
 	if (found.state == NEXTHOP_RESOLVING) {
-		err = nexthop_look_up(nexthops->rtnl, &found);
+		err = nexthop_look_up(nexthops->rtnl, route.mtu, &found);
 		/* The interface went after the route was read, and that is a change to come. */
 		if (err == -ENODEV) {
 			found = (struct nexthop_info){.state = NEXTHOP_NO_ROUTE};

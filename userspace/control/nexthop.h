@@ -30,6 +30,7 @@ struct nexthop_info {
 	struct config_address via; /* gateway, or the address itself when on-link */
 	uint8_t destination[6];	   /* MAC of @via */
 	uint8_t source[6];	   /* MAC of the interface */
+	uint16_t mtu;		   /* the smaller of the route's and the interface's; 0: unknown */
 };
 
 struct nexthops;

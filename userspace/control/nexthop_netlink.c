@@ -161,6 +161,15 @@ struct route_parse {
 	struct route *route;
 };
 
+static int metric_attr(const struct nlattr *attr, void *data)
+{
+	struct route *route = data;
+
+	if (mnl_attr_get_type(attr) == RTAX_MTU && attr_read(attr, &route->mtu, sizeof(route->mtu)))
+		return MNL_CB_ERROR;
+	return MNL_CB_OK;
+}
+
 static int route_attr(const struct nlattr *attr, void *data)
 {
 	const struct route_parse *parse = data;
@@ -180,6 +189,8 @@ static int route_attr(const struct nlattr *attr, void *data)
 	case RTA_ENCAP_TYPE:
 		route->encapsulated = true;
 		break;
+	case RTA_METRICS:
+		return mnl_attr_parse_nested(attr, metric_attr, route);
 	}
 	return err ? MNL_CB_ERROR : MNL_CB_OK;
 }
@@ -240,6 +251,7 @@ struct link_parse {
 	uint8_t mac[6];
 	bool is_vlan;
 	bool foreign; /* lower is in another network namespace */
+	uint32_t mtu;
 	uint32_t lower;
 };
 
@@ -259,6 +271,10 @@ static int link_attr(const struct nlattr *attr, void *data)
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_ADDRESS:
 		parse->has_mac = !attr_read(attr, parse->mac, sizeof(parse->mac));
+		break;
+	case IFLA_MTU:
+		if (attr_read(attr, &parse->mtu, sizeof(parse->mtu)))
+			parse->mtu = 0;
 		break;
 	case IFLA_LINK:
 		if (attr_read(attr, &parse->lower, sizeof(parse->lower)))
@@ -285,6 +301,7 @@ static int link_parse(const struct nlmsghdr *reply, struct link *link)
 		return -EPROTO;
 	link->type = ifi->ifi_type;
 	memcpy(link->mac, parse.mac, sizeof(link->mac));
+	link->mtu = parse.mtu;
 	link->lower = parse.is_vlan && !parse.foreign ? parse.lower : 0;
 	return 0;
 }

@@ -21,17 +21,19 @@ struct rtnl;
 struct route {
 	uint8_t type;
 	bool encapsulated; /* the route adds headers of its own (mpls, seg6, ip) */
+	uint32_t mtu;	   /* that it has or the kernel learned; 0: that of the link */
 	uint32_t ifindex;
 	struct config_address via; /* gateway, or the address itself when on-link */
 };
 
 /*
- * type is ARPHRD_*; mac is valid for ARPHRD_ETHER only. lower is the interface below one
- * that puts VLAN tags on, 0 for all others.
+ * type is ARPHRD_*; mac is valid for ARPHRD_ETHER only. mtu is 0 if none is told. lower is the
+ * interface below one that puts VLAN tags on, 0 for all others.
  */
 struct link {
 	uint16_t type;
 	uint8_t mac[6];
+	uint32_t mtu;
 	uint32_t lower;
 };
 
