@@ -197,6 +197,19 @@ struct {
 	__uint(max_entries, HELD_RING_BYTES);
 } held_fragments SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture);
+} capture SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CAPTURE_RING_BYTES);
+} captures SEC(".maps");
+
 /* For userspace only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -15,10 +15,12 @@
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
  *   transmit.h      same interface or redirect
  *   count.h         verdict -> counter -> XDP action
+ *   capture.h       copies of it, as it came in and as it leaves, for who asks for them
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/capture.h"
 #include "bpf/choose.h"
 #include "bpf/count.h"
 #include "bpf/forward_dr.h"
@@ -143,7 +145,12 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 SEC("xdp.frags")
 int ringlb(struct xdp_md *ctx)
 {
-	return count_verdict(handle(ctx));
+	__u32 captured = capture_begin(ctx);
+	enum verdict verdict = handle(ctx);
+
+	if (captured)
+		capture_frame(ctx, captured, verdict);
+	return count_verdict(verdict);
 }
 
 char LICENSE[] SEC("license") = "GPL";

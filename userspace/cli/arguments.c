@@ -58,6 +58,10 @@ const struct arguments_option arguments_options[] = {
 	{"--preset", "NAME", CLI_SIMULATE, OPTION(preset),
 	 "a published experiment; see docs/ring.md"},
 	{"--csv", NULL, CLI_SIMULATE, OPTION(csv), "print the result as CSV"},
+	{"--write", "FILE", CLI_WRITE, OPTION(write), "where the packets go; also -w"},
+	{"--packets", "N", CLI_CAPTURE, OPTION(packets), "end after so many (never)"},
+	{"--sample", "N", CLI_CAPTURE, OPTION(sample), "one packet in N (1)"},
+	{"--verdict", "NAME", CLI_CAPTURE, OPTION(verdict), "only what gets it: DROP_TTL (all)"},
 	{"--pin-dir", "DIR", CLI_PIN_DIR, OPTION(pin_dir),
 	 "where the pins are if ringlbd is not running (" CLI_PIN_DIR_DEFAULT ")"},
 	{0},
@@ -84,6 +88,8 @@ static const struct arguments_option *option_find(const char *name, size_t len)
 		name = "--help";
 	else if (len == 2 && !strncmp(name, "-r", len))
 		name = "--replicas";
+	else if (len == 2 && !strncmp(name, "-w", len))
+		name = "--write";
 	if (len == 2)
 		len = strlen(name);
 	for (option = arguments_options; option->name; option++)

@@ -53,6 +53,10 @@ struct cli_options {
 	bool ranges;
 	const char *quic_id;
 	const char *quic_cid;
+	const char *write;
+	const char *packets;
+	const char *sample;
+	const char *verdict;
 	bool all;
 	bool now;
 	bool json;
@@ -80,6 +84,8 @@ enum cli_option_bit {
 	CLI_QUIC_ID = 1 << 15,
 	CLI_QUIC_CID = 1 << 16,
 	CLI_HASH = 1 << 17,
+	CLI_CAPTURE = 1 << 18,
+	CLI_WRITE = 1 << 19,
 };
 
 /**

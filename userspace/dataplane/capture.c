@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "dataplane/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "dataplane/state.h"
+
+#define NANOSECONDS 1000000000ULL
+#define LIFE_NS	    (3 * NANOSECONDS)
+#define READ_MS_MAX 1000 /* well below the above */
+
+/**
+ * struct dataplane_capture
+ * @state: the map's value, shared with the program
+ * @until_ns: what is in it, as long as nobody took it over
+ */
+struct dataplane_capture {
+	struct capture *state;
+	struct ring_buffer *ring;
+	uint64_t until_ns;
+	uint64_t lost_before;
+	bool (*take)(void *context, const struct captured *copy);
+	void *context;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+}
+
+/* True if it was @from and is @to now. */
+static bool set_until(struct capture *state, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(&state->until_ns, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static int on_record(void *context, void *record, size_t len)
+{
+	struct dataplane_capture *capture = context;
+
+	if (len < sizeof(struct captured))
+		return 0;
+	return capture->take(capture->context, record) ? 0 : -ECANCELED;
+}
+
+/* A descriptor of the map pinned as @name, or -errno. */
+static int open_pin(const char *pin_dir, const char *name, struct dataplane_error *error)
+{
+	char path[PIN_PATH_LEN];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/%s", pin_dir, name);
+	fd = bpf_obj_get(path);
+	if (fd >= 0)
+		return fd;
+	err = -errno;
+	return dataplane_fail(error, err, "cannot open '%s': %s%s", path, strerror(-err),
+			      err == -ENOENT ? " (ringlbd must have been started)"
+			      : err == -EPERM || err == -EACCES ? " (root is needed)"
+								: "");
+}
+
+static int open_state(struct dataplane_capture *capture, const char *pin_dir,
+		      struct dataplane_error *error)
+{
+	int fd = open_pin(pin_dir, "capture", error), err;
+	void *mapped;
+
+	if (fd < 0)
+		return fd;
+	mapped = mmap(NULL, sizeof(*capture->state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = -errno;
+	close(fd);
+	if (mapped == MAP_FAILED)
+		return dataplane_fail(error, err, "cannot map the pin 'capture': %s",
+				      strerror(-err));
+	capture->state = mapped;
+	return 0;
+}
+
+static int open_ring(struct dataplane_capture *capture, const char *pin_dir,
+		     struct dataplane_error *error)
+{
+	int fd = open_pin(pin_dir, "captures", error), err;
+
+	if (fd < 0)
+		return fd;
+	capture->ring = ring_buffer__new(fd, on_record, capture, NULL);
+	err = -errno;
+	close(fd);
+	if (!capture->ring)
+		return dataplane_fail(error, err, "cannot read the pin 'captures': %s",
+				      strerror(-err));
+	return 0;
+}
+
+static bool drop(void *context, const struct captured *copy)
+{
+	(void)context;
+	(void)copy;
+	return true;
+}
+
+/* Take the capture over from nobody, or from who let it end. */
+static int begin(struct dataplane_capture *capture, uint32_t every, struct dataplane_error *error)
+{
+	struct capture *state = capture->state;
+	uint64_t now = now_ns(), until = __atomic_load_n(&state->until_ns, __ATOMIC_SEQ_CST);
+
+	/* What another one left unread; the next is on the way only after set_until(). */
+	if (until < now) {
+		capture->take = drop;
+		ring_buffer__consume(capture->ring);
+		__atomic_store_n(&state->every, every, __ATOMIC_SEQ_CST);
+	}
+	if (until >= now || !set_until(state, until, now + LIFE_NS))
+		return dataplane_fail(error, -EBUSY, "somebody else captures (one at a time can)");
+	capture->until_ns = now + LIFE_NS;
+	capture->lost_before = __atomic_load_n(&state->lost, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int dataplane_capture_open(struct dataplane_capture **out, const char *pin_dir, uint32_t every,
+			   struct dataplane_error *error)
+{
+	struct dataplane_capture *capture = calloc(1, sizeof(*capture));
+	int err;
+
+	if (!capture)
+		return dataplane_fail(error, -ENOMEM, "out of memory");
+	err = open_state(capture, pin_dir, error);
+	if (!err)
+		err = open_ring(capture, pin_dir, error);
+	if (!err)
+		err = begin(capture, every, error);
+	if (err)
+		dataplane_capture_close(capture);
+	else
+		*out = capture;
+	return err;
+}
+
+int dataplane_capture_read(struct dataplane_capture *capture, int timeout_ms,
+			   bool (*take)(void *context, const struct captured *copy), void *context)
+{
+	uint64_t until = now_ns() + LIFE_NS;
+	int result;
+
+	if (!set_until(capture->state, capture->until_ns, until))
+		return -ESTALE;
+	capture->until_ns = until;
+	capture->take = take;
+	capture->context = context;
+	result = ring_buffer__poll(capture->ring,
+				   timeout_ms < READ_MS_MAX ? timeout_ms : READ_MS_MAX);
+	return result < 0 && result != -ECANCELED ? result : 0;
+}
+
+uint64_t dataplane_capture_lost(const struct dataplane_capture *capture)
+{
+	return __atomic_load_n(&capture->state->lost, __ATOMIC_RELAXED) - capture->lost_before;
+}
+
+void dataplane_capture_close(struct dataplane_capture *capture)
+{
+	if (!capture)
+		return;
+	ring_buffer__free(capture->ring);
+	if (capture->state) {
+		if (capture->until_ns)
+			set_until(capture->state, capture->until_ns, 0);
+		munmap(capture->state, sizeof(*capture->state));
+	}
+	free(capture);
+}
