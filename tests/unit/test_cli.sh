@@ -106,7 +106,7 @@ vip = {"vip": "192.0.2.10:80/tcp", "address": "192.0.2.10", "protocol": "tcp", "
 vip6 = {"vip": "[2001:db8::1]:443/udp", "address": "2001:db8::1", "protocol": "udp",
         "port": 443, "port_last": 443, "hash": "source", "pool": "web", "packets": 12345678, "bytes": 0}
 pool = {"name": "web", "forward": "nat", "vnodes": 200, "positions": 300, "backends": 2,
-        "weight": "1.5"}
+        "weight": "1.5", "mtu": 1500, "mss_clamp": None}
 verdicts = [
     {"name": "PASS_NOT_IP", "action": "PASS", "text": "not IPv4 or IPv6", "packets": 0},
     {"name": "TX_BACKEND", "action": "TX", "text": "sent to a backend", "packets": 1234},
@@ -530,8 +530,8 @@ INTERFACE  INDEX  MODE     ATTACH
 eth0           2  native   dispatcher
 veth-long    117  generic  single
 
-POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
-web   nat             2     1.5     200        300
+POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS   MTU  MSS CLAMP
+web   nat             2     1.5     200        300  1500          -
 
 MOVING IN POOL  ARCS    SHARE  OLD FLOWS  LEARNING TCP  LEARNING OTHER
 web              198  25.00 %         17        3541 s             0 s
@@ -547,8 +547,8 @@ prints 'VIP                    POOL  HASH      PACKETS  BYTES
 [2001:db8::1]:443/udp  web   source   12345678      0' "${online[@]}" vip list
 prints "added 192.0.2.10:80/tcp to pool 'web'" "${online[@]}" vip add 192.0.2.10:80/tcp --pool web
 prints 'removed 192.0.2.10:80/tcp' "${online[@]}" vip remove 192.0.2.10:80/tcp
-prints 'POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS
-web   nat             2     1.5     200        300' "${online[@]}" pool list
+prints 'POOL  FORWARD  BACKENDS  WEIGHT  VNODES  POSITIONS   MTU  MSS CLAMP
+web   nat             2     1.5     200        300  1500          -' "${online[@]}" pool list
 prints 'POOL  BACKEND  ADDRESS        WEIGHT    SHARE  STATE      FLOWS  INTERFACE  MAC                 MTU  PACKETS     BYTES
 web   web1     10.0.0.1:8080       1  33.33 %  up            17  eth1       02:00:00:00:00:01  1500   123456  98765432
 web   web22    10.0.0.2          0.5   5.88 %  resolving      0  -          -                     -        0         0' \

@@ -477,6 +477,21 @@ static void test_mtu_changes(void **state)
 	}
 }
 
+/* The kernel has been told by a router that the way is narrower there. */
+static void test_mtu_learned(void **state)
+{
+	(void)state;
+	peer("sysctl -qw net.ipv4.conf.all.forwarding=1 net.ipv6.conf.all.forwarding=1");
+	peer("ip link set w1 mtu 1300; ip route add 10.9.0.0/16 via 10.0.2.1");
+	peer("ip route add fd09::/64 via fd00:2::1");
+	here("ip route add 10.9.0.0/16 via 10.0.1.2; ip route add fd09::/64 via fd00:1::2");
+	here("for to in 10.9.0.1 fd09::1; do ping -M do -s 1400 -c 2 -W 1 $to || :; done "
+	     ">/dev/null 2>&1");
+	assert_int_equal(wait_state("10.9.0.1", NEXTHOP_RESOLVED, mac_v1, WAIT_MS).mtu, 1300);
+	assert_int_equal(wait_state("fd09::1", NEXTHOP_RESOLVED, mac_v1, WAIT_MS).mtu, 1300);
+	assert_int_equal(wait_state("10.9.0.2", NEXTHOP_RESOLVED, mac_v1, WAIT_MS).mtu, 1500);
+}
+
 /* A routing daemon changes one next hop object instead of each route that uses it. */
 static void test_nexthop_object_moves(void **state)
 {
@@ -640,6 +655,7 @@ int main(void)
 		TEST(test_interface_deleted),
 		TEST(test_route_moves),
 		TEST(test_mtu_changes),
+		TEST(test_mtu_learned),
 		TEST(test_nexthop_object_moves),
 		TEST(test_permanent_untouched),
 		TEST(test_existing_entry_kept),

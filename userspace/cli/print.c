@@ -131,6 +131,8 @@ int print_pools(const json_t *pools)
 		{"WEIGHT", "weight", NUMBER},
 		{"VNODES", "vnodes", INTEGER},
 		{"POSITIONS", "positions", INTEGER},
+		{"MTU", "mtu", INTEGER_IF_KNOWN},
+		{"MSS CLAMP", "mss_clamp", INTEGER_IF_KNOWN},
 	};
 
 	return print_rows(columns, COUNT(columns), pools);

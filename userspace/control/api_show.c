@@ -49,20 +49,33 @@ json_t *api_config(struct api *api, json_t *request)
 	return result;
 }
 
+/* A number that may not be given, or known, which is 0. */
+static json_t *known(uint32_t number)
+{
+	return number ? json_integer(number) : json_null();
+}
+
 static json_t *pool_json(struct api *api, const struct config_pool *pool)
 {
 	const struct control_pool *live = control_find_pool(api->control, pool->name);
 	char weight[WEIGHT_SUM_LEN];
+	uint16_t mtu = 0, one;
 	uint64_t sum = 0;
 
 	/* The sum may pass what text_weight() is for. */
 	for (size_t b = 0; b < pool->n_backends; b++)
 		sum += pool->backends[b].weight_milli;
+	for (size_t m = 0; m < live->ring->n_members; m++) {
+		one = control_mtu(pool, &live->nexthops[m]);
+		mtu = one && (!mtu || one < mtu) ? one : mtu;
+	}
 	snprintf(weight, sizeof(weight), "%g", (double)sum / CONFIG_WEIGHT_ONE);
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:o}", "name", pool->name, "forward",
-			 text_forward(pool->forward), "placement", text_placement(pool->placement),
-			 "vnodes", (int)pool->vnodes, "positions", (int)live->ring->len, "backends",
-			 (int)pool->n_backends, "weight", weight, "moving", api_moving(live));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:o}", "name", pool->name,
+			 "forward", text_forward(pool->forward), "placement",
+			 text_placement(pool->placement), "vnodes", (int)pool->vnodes, "positions",
+			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight,
+			 "moving", api_moving(live), "mtu", known(mtu), "mss_clamp",
+			 known(pool->mss_clamp));
 }
 
 static json_t *pools_json(struct api *api)
@@ -261,7 +274,6 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 	char endpoint[TEXT_ENDPOINT_LEN], weight[TEXT_WEIGHT_LEN], quic[CONFIG_QUIC_TEXT_LEN];
 	struct counter count = {};
 	json_t *object;
-	uint16_t mtu;
 
 	dataplane_count_backend(api->control->dp, live->ids[member], &count);
 	object = json_pack("{s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I}", "pool", pool->name, "name",
@@ -275,8 +287,7 @@ static json_t *backend_json(struct api *api, const struct config_pool *pool,
 	if (!object)
 		return NULL;
 	api_set_place(object, live, member, backend);
-	mtu = control_mtu(pool, &live->nexthops[member]);
-	json_object_set_new(object, "mtu", mtu ? json_integer(mtu) : json_null());
+	json_object_set_new(object, "mtu", known(control_mtu(pool, &live->nexthops[member])));
 	json_object_set_new(object, "drain", api_drain(live, member, backend));
 	json_object_set_new(object, "quic_id",
 			    config_quic_given(backend->quic_ids)
