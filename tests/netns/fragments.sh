@@ -82,7 +82,7 @@ each_vip() {
 	local what=$1 vip
 	shift
 	for vip in $NAT4 $NAT6 $DR4 $DR6; do
-		check "$what, to $vip" answered_as_predicted "$1" "$vip" "${@:2}"
+		check "case 7: $what, to $vip" answered_as_predicted "$1" "$vip" "${@:2}"
 	done
 }
 
@@ -101,7 +101,7 @@ fragments() {
 	each_vip '60,000 bytes, the last fragment first' reverse 60000 4
 	each_vip '4,400 bytes, the fragments of many datagrams mixed' mixed 4400 60
 	check 'nothing was dropped' nothing_dropped
-	check 'no datagram was split over two backends' nothing_failed_to_reassemble
+	check 'case 7: no datagram was split over two backends' nothing_failed_to_reassemble
 
 	check 'status shows the memory for it' test \
 		"$(answer '.tables[] | select(.name == "fragments") | .bytes' status)" -gt 1000000

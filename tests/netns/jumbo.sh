@@ -38,7 +38,7 @@ downloads() {
 	local vip
 	for vip in $NAT4 $NAT6 $DR4 $DR6; do
 		download_start "down-$vip" "$vip" 1G
-		check "a download from $vip" download_end "down-$vip"
+		check "case 36: a download from $vip" download_end "down-$vip"
 	done
 }
 
@@ -55,7 +55,7 @@ jumbo() {
 	check 'all bytes are counted' bytes_are $NAT4:$PORT/udp $((COUNT * FRAME4))
 	check 'IPv6 too' bytes_are "[$DR6]:$PORT/udp" $((COUNT * FRAME6))
 	downloads
-	check 'nothing was fragmented' nothing_was_fragmented
+	check 'case 36: nothing was fragmented' nothing_was_fragmented
 	check 'nothing was dropped' nothing_dropped
 	each_vip "60,000 bytes, in jumbo fragments" kernel 60000 10
 

@@ -23,7 +23,7 @@ start two 3
 topology_in lb ip neigh flush all
 topology_in lb ip -6 neigh flush all
 check 'the daemon starts' daemon_start
-check 'backends that nobody talked to are resolved' wait_for 2 all_up
+check 'case 30: backends that nobody talked to are resolved' wait_for 2 all_up
 check 'a backend list shows the MAC address' state_is nat4 b1 mac "$(topology_mac b1 eth0)"
 check 'and the interface' state_is dr6 b3 interface eth1
 
@@ -34,7 +34,7 @@ check 'b1 serves its flows' b1_serves $NAT4 "$served4"
 
 new_mac=02:00:00:00:77:11
 check 'another machine takes over the address of b1' set_mac $new_mac
-check 'nat: a changed MAC address is known within seconds' \
+check 'case 30: nat: a changed MAC address is known within seconds' \
 	wait_for 8 state_is nat4 b1 mac $new_mac
 check 'dr over IPv6 too' wait_for 8 state_is dr6 b1 mac $new_mac
 check 'nat: b1 serves its flows again' wait_for 5 b1_serves $NAT4 "$served4"

@@ -164,8 +164,8 @@ IDS=yes
 quic_config 1 2 3 >"$CONFIG"
 check 'ids come with a reload' ringlb reload
 check 'six of them' ids_are 6
-check 'nat: every connection stays with its backend' all_stay $CLIENT4 $NAT4
-check 'dr over IPv6: every connection stays with its backend' all_stay $CLIENT6 $DR6
+check 'case 41: nat: every connection stays with its backend' all_stay $CLIENT4 $NAT4
+check 'case 41: dr over IPv6: every connection stays with its backend' all_stay $CLIENT6 $DR6
 check 'each packet is counted once' counts_rise $CLIENT4 $NAT4
 check 'ringlb lookup says who has a connection' lookup_agrees
 check 'TCP of the same pool is served' is "$(ask tcp $NAT4 80 20000 9 | grep -c ' b')" 9

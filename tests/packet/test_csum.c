@@ -64,7 +64,7 @@ static uint64_t replace(struct data *data, uint64_t change, struct rng *rng)
 	return csum_replace16(change, (uint16_t)before, (uint16_t)after);
 }
 
-static void test_random_rewrites(void **state)
+static void case_32_random_rewrites(void **state)
 {
 	struct rng rng = rng_start(1);
 	struct data data;
@@ -154,7 +154,7 @@ static void test_rfc1624_example(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_rewrites), cmocka_unit_test(test_wrong_stays_wrong),
+		cmocka_unit_test(case_32_random_rewrites), cmocka_unit_test(test_wrong_stays_wrong),
 		cmocka_unit_test(test_every_checksum),	cmocka_unit_test(test_most_carries),
 		cmocka_unit_test(test_rfc1624_example),
 	};

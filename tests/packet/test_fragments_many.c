@@ -76,7 +76,7 @@ static void check_counters(const struct outcome *outcome, const uint64_t before[
 			 outcome->no_first);
 }
 
-static void test_interleaved(void **state)
+static void case_8_interleaved(void **state)
 {
 	struct rng rng = rng_start(1);
 	struct datagram *datagrams = make_datagrams(INTERLEAVED, &rng);
@@ -234,7 +234,7 @@ static void test_processors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(case_8_interleaved),
 		cmocka_unit_test(test_ring_changes),
 		cmocka_unit_test(test_backend_drains_and_dies),
 		cmocka_unit_test(test_processors),

@@ -62,12 +62,13 @@ def rows_of_tags():
     for (address, port, backend), protocol in itertools.product(VIPS, ("tcp", "udp")):
         for name, tags in TAGS.items():
             packet = to_vip(address, protocol, port or 4711).but(tags=tags)
-            what = f"{name}, {protocol} to {address} port {packet.dport} by {backend.forward}"
+            what = (f"case 11: {name}, {protocol} to {address} port {packet.dport} by "
+                    f"{backend.forward}")
             sent(what, packet, backend)
             if address in ("192.0.2.1", "2001:db8::1", "192.0.2.3"):
                 sent(f"{what}, padding", packet.but(payload=b"", padding=b"\xa5" * 18), backend)
                 sent(f"{what}, odd", packet.but(payload=b"odd", padding=b"\xff"), backend)
-                stays(f"{what}, TTL 1", packet.but(ttl=1).build(), "DROP_TTL")
+                stays(f"case 12: {what}, TTL 1", packet.but(ttl=1).build(), "DROP_TTL")
 
 
 def rows_of_tags_and_others():
@@ -95,7 +96,7 @@ def rows_of_options():
     for address, backend in (("192.0.2.1", NAT4), ("192.0.2.3", DR), ("192.0.2.4", NAT4_FAR)):
         for protocol, words in itertools.product(("tcp", "udp"), range(1, 11)):
             for tags in (), TAGS["QinQ"]:
-                sent(f"ihl {5 + words}, {len(tags)} tags, {protocol} to {address}",
+                sent(f"case 9: ihl {5 + words}, {len(tags)} tags, {protocol} to {address}",
                      to_vip(address, protocol).but(options=words, tags=tags), backend)
 
 
@@ -104,11 +105,11 @@ def rows_of_extensions():
                              ("2001:db8::4", NAT6_FAR), ("2001:db8::5", DR_FAR)):
         for protocol, (name, headers) in itertools.product(("tcp", "udp"), EXTENSIONS.items()):
             packet = to_vip(address, protocol).but(extensions=headers)
-            what = f"{name}, {protocol} to {address}"
+            what = f"case 10: {name}, {protocol} to {address}"
             sent(what, packet, backend)
             sent(f"{what}, padding", packet.but(payload=b"", padding=b"\xa5" * 9), backend)
             sent(f"{what}, QinQ", packet.but(tags=TAGS["QinQ"], payload=b"odd"), backend)
-            stays(f"{what}, hop limit 1", packet.but(ttl=1).build(), "DROP_TTL")
+            stays(f"case 12: {what}, hop limit 1", packet.but(ttl=1).build(), "DROP_TTL")
             stays(f"{what}, another port", packet.but(dport=9).build(), "PASS_NOT_VIP")
 
 
@@ -116,7 +117,7 @@ def rows_of_authentication():
     """dr leaves it valid; nat can't."""
     for protocol, (name, headers) in itertools.product(("tcp", "udp"), AUTHENTICATED.items()):
         for tags in (), TAGS["802.1Q"]:
-            what = f"{name}, {len(tags)} tags, {protocol}"
+            what = f"case 10: {name}, {len(tags)} tags, {protocol}"
             for address, backend in (("2001:db8::3", DR), ("2001:db8::5", DR_FAR)):
                 sent(f"{what} to {address}",
                      to_vip(address, protocol).but(extensions=headers, tags=tags), backend)
@@ -151,7 +152,7 @@ def rows_of_chains_that_pass():
                 ("fragment header, no next header", (fragment_header(), (59, bytes(7))),
                  "OTHER_PROTOCOL")):
             for tags in (), TAGS["QinQ"]:
-                stays(f"{name}, {len(tags)} tags, {protocol} to {address}",
+                stays(f"case 10: {name}, {len(tags)} tags, {protocol} to {address}",
                       packet.but(extensions=headers, tags=tags).build(), "PASS_" + verdict)
 
 
@@ -199,7 +200,7 @@ def rows_of_sctp():
     backends = {"192.0.2.3": DR, "192.0.2.5": DR_FAR, "2001:db8::3": DR, "2001:db8::5": DR_FAR}
     for address, backend in backends.items():
         packet = to_vip(address, "sctp")
-        stays(f"sctp to {address}, which has no such VIP", packet.build(), "PASS_NOT_VIP")
+        stays(f"case 40: sctp to {address}, which has no such VIP", packet.build(), "PASS_NOT_VIP")
         runner.do("vip", address=address, protocol="sctp", port=80, vip=93, pool=backend.id)
         for length in (0, 1, 2, 3, 500, 1399):
             sent(f"sctp to {address}, {length} bytes", packet.but(payload=b"s" * length), backend)
@@ -236,19 +237,20 @@ def rows_of_agreement():
                   source=backend.mac_source)
     runner.do("ring", pool=100, seed=7, vnodes=50, backends=[b.id for b in backends])
     variants = {name: {"tags": tags} for name, tags in TAGS.items()}
+    padding = {"padding": {"padding": bytes(9)}}
     chains = {**EXTENSIONS, **AUTHENTICATED}
     for protocol in ("tcp", "udp", "sctp"):
         for address in ("192.0.2.100", "2001:db8::100"):
             runner.do("vip", address=address, protocol=protocol, port=80, vip=94, pool=100)
         flows = [to_vip("192.0.2.100", protocol).but(sport=20000 + n) for n in range(20)]
-        same_backend(f"{protocol}, IPv4", flows, {
-            **variants, "padding": {"padding": bytes(9)},
+        same_backend(f"case 11: {protocol}, IPv4", flows, {**variants, **padding})
+        same_backend(f"case 9: {protocol}", flows, {
             **{f"ihl {5 + words}": {"options": words} for words in range(1, 11)},
             **{f"QinQ, ihl {5 + words}": {"options": words, "tags": TAGS["QinQ"]}
                for words in range(1, 11)}})
         flows = [to_vip("2001:db8::100", protocol).but(sport=20000 + n) for n in range(20)]
-        same_backend(f"{protocol}, IPv6", flows, {
-            **variants, "padding": {"padding": bytes(9)},
+        same_backend(f"case 11: {protocol}, IPv6", flows, {**variants, **padding})
+        same_backend(f"case 10: {protocol}", flows, {
             **{name: {"extensions": headers} for name, headers in chains.items()},
             **{f"QinQ, {name}": {"extensions": headers, "tags": TAGS["QinQ"]}
                for name, headers in chains.items()}})

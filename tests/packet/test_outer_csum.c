@@ -67,7 +67,7 @@ static void one_packet(uint32_t pool, const struct frame_spec *spec)
 	assert_outer_is_right(&out, pool);
 }
 
-static void test_random_packets(void **state)
+static void case_32_random_packets(void **state)
 {
 	struct rng rng = rng_start(1);
 
@@ -99,7 +99,7 @@ static void test_each_length(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_packets),
+		cmocka_unit_test(case_32_random_packets),
 		cmocka_unit_test(test_each_length),
 	};
 	/* All of the outer source is from the flow's hash, so that the sums are of all kinds. */

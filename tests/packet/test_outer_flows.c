@@ -169,25 +169,25 @@ static void many_flows(uint32_t pool)
 	assert_they_differ(pool);
 }
 
-static void test_ipip_over_ipv4(void **state)
+static void case_31_ipip_over_ipv4(void **state)
 {
 	(void)state;
 	many_flows(0);
 }
 
-static void test_ipip_over_ipv6(void **state)
+static void case_31_ipip_over_ipv6(void **state)
 {
 	(void)state;
 	many_flows(1);
 }
 
-static void test_gue_over_ipv4(void **state)
+static void case_31_gue_over_ipv4(void **state)
 {
 	(void)state;
 	many_flows(2);
 }
 
-static void test_gue_over_ipv6(void **state)
+static void case_31_gue_over_ipv6(void **state)
 {
 	(void)state;
 	many_flows(3);
@@ -196,10 +196,10 @@ static void test_gue_over_ipv6(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipip_over_ipv4),
-		cmocka_unit_test(test_ipip_over_ipv6),
-		cmocka_unit_test(test_gue_over_ipv4),
-		cmocka_unit_test(test_gue_over_ipv6),
+		cmocka_unit_test(case_31_ipip_over_ipv4),
+		cmocka_unit_test(case_31_ipip_over_ipv6),
+		cmocka_unit_test(case_31_gue_over_ipv4),
+		cmocka_unit_test(case_31_gue_over_ipv6),
 	};
 	const struct encap encap = control_encap(&config);
 	int failed;

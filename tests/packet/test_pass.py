@@ -80,7 +80,7 @@ def rows_of_other_protocols():
             ("IPv6 protocol 59, no next header", VIP6.copy() / Raw(b"")),
             ("IPv4 protocol 255", IP(src="198.51.100.9", dst="192.0.2.1", proto=255) / DATA),
             ("IPv4 protocol 0", IP(src="198.51.100.9", dst="192.0.2.1", proto=0) / DATA)):
-        passed(what, ETHER / packet, "OTHER_PROTOCOL")
+        passed(f"case 40: {what}", ETHER / packet, "OTHER_PROTOCOL")
 
 
 def rows_of_other_destinations():
@@ -107,7 +107,7 @@ def rows_of_other_destinations():
             ("SCTP to any port of an IPv6 VIP of those", to_vip("2001:db8::2", "sctp")),
             ("SCTP with a bad chunk to others", to_vip("192.0.2.99", "sctp").but(payload=b"")),
             ("a packet to the backend itself", to_vip("10.0.1.5", "tcp", 8080))):
-        passed(what, packet.build(), "NOT_VIP")
+        passed(f"case 40: {what}", packet.build(), "NOT_VIP")
     runner.do("vip", address="203.0.113.1", protocol="udp", port=443, vip=90, pool=1)
     passed("TCP to a VIP of UDP", to_vip("203.0.113.1", "tcp", 443).build(), "NOT_VIP")
     runner.do("vip", address="2001:db8:7::1", protocol="tcp", port=0, vip=91, pool=3)
