@@ -342,7 +342,7 @@ _Static_assert(sizeof(struct flow_times) == 16, "flow times");
 
 /*
  * Map `addresses`: which addresses are those of VIPs with one port and of nat backends,
- * whatever the protocol and port. Asked for fragments only, which may have no ports.
+ * whatever the protocol and port. Asked for what has no ports: fragments and ICMP.
  */
 struct address {
 	__be32 address[4];
@@ -494,7 +494,7 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 #define VERDICTS(X)                                                                                \
 	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, ...): left to the kernel")                    \
 	X(PASS, NOT_UNICAST, "broadcast or multicast frame: left to the kernel")                   \
-	X(PASS, OTHER_PROTOCOL, "neither TCP, UDP nor SCTP: left to the kernel")                   \
+	X(PASS, OTHER_PROTOCOL, "not TCP, UDP, SCTP or ICMP about a VIP: left to the kernel")      \
 	X(PASS, FRAGMENT, "fragment for no VIP, or of another protocol: left to the kernel")       \
 	X(PASS, SHORT_PORTS, "packet ends before its ports: left to the kernel")                   \
 	X(PASS, NOT_VIP, "no VIP has this address, protocol and port: left to the kernel")         \
@@ -541,7 +541,16 @@ _Static_assert(sizeof(struct label) == 128, "label value");
 	X(TX, TOO_BIG_NO_DF, "the same, of IPv4 packets that might have been fragmented")          \
 	X(DROP, TOO_BIG_RATE, "too long, and more such a second than may be answered")             \
 	X(DROP, TOO_BIG_SENDER, "too long, and its source is no address that may be answered")     \
-	X(DROP, TOO_BIG_FRAGMENT, "later fragment that is too long for the way to its backend")
+	X(DROP, TOO_BIG_FRAGMENT, "later fragment that is too long for the way to its backend")    \
+	X(TX, ECHO, "echo request (ping) to a VIP, answered")                                      \
+	X(PASS, ECHO_OPTIONS, "echo request with IP options or extensions: left to the kernel")    \
+	X(DROP, ECHO_SOURCE, "echo request to a VIP from no unicast address: not answered")        \
+	X(PASS, QUOTE, "ICMP error that quotes no flow of ours: left to the kernel")               \
+	X(DROP, SHORT_ICMP, "ICMP message to a VIP of less than 8 bytes")                          \
+	X(DROP, SHORT_QUOTE, "ICMP error to a VIP whose quoted packet ends before its ports")      \
+	X(DROP, BAD_QUOTE, "ICMP error to a VIP that quotes a bad IP header or IP version")        \
+	X(DROP, QUOTE_FRAGMENT, "ICMP error to a VIP about a later fragment, which has no ports")  \
+	X(DROP, TOO_BIG_ERROR, "ICMP error that is too long for the way to its backend")
 
 #define VERDICT_ENUM(action, name, text) action##_##name,
 enum verdict {

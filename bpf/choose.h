@@ -31,7 +31,8 @@ __attribute__((noinline)) int choose_by_hash(const struct traits *packet, const 
 	if (move.flags) {
 		/* Linux 6.1 takes no key of a map from the caller's memory. */
 		copy = *packet;
-		id = flows_choose(&copy, vip, id, &move);
+		id = copy.quote_at ? flows_look(&copy, vip, id, &move)
+				   : flows_choose(&copy, vip, id, &move);
 	}
 	*backend = id;
 	return id == BACKEND_NONE ? DROP_NO_BACKEND : CONTINUE;

@@ -11,6 +11,8 @@
  *
  * UDP and SCTP have `other_flows` and no packet that opens a flow: while the arc learns, a flow
  * that is not remembered may be an old one and is the previous owner's.
+ *
+ * An ICMP error about a flow follows what is remembered and changes nothing.
  */
 #ifndef RINGLB_BPF_FLOWS_H
 #define RINGLB_BPF_FLOWS_H
@@ -257,6 +259,34 @@ static __always_inline __u32 flows_choose(const struct traits *packet, const str
 	if (flow_is_tcp(packet))
 		return flows_choose_tcp(packet, vip, owner, move, values, now_s);
 	return flows_choose_other(packet, vip, owner, move, values, now_s);
+}
+
+/*
+ * The same for an ICMP error about a flow, which is the flow's packet in nothing but the way
+ * that it goes: what is not remembered is no SYN, nothing is learned, kept alive, given up or
+ * counted. Anybody may send such errors.
+ */
+static __always_inline __u32 flows_look(const struct traits *packet, const struct vip *vip,
+					__u32 owner, const struct ring_move *move)
+{
+	bool tcp = flow_is_tcp(packet);
+	__u16 learns = move->flags & (tcp ? MOVE_LEARN_TCP : MOVE_LEARN_OTHER);
+	const struct flow_entry *entry;
+
+	if (tcp) {
+		entry = bpf_map_lookup_elem(&flows, &packet->flow);
+		if (!entry)
+			entry = bpf_map_lookup_elem(&old_flows, &packet->flow);
+		if (!entry)
+			entry = bpf_map_lookup_elem(&embryos, &packet->flow);
+	} else {
+		entry = bpf_map_lookup_elem(&other_flows, &packet->flow);
+	}
+	if (entry && flows_is_live(entry, packet, vip, flows_now_s()))
+		return entry->backend;
+	if (entry && !flows_has_backend(entry))
+		return owner;
+	return learns && flows_backend(move->previous) ? move->previous : owner;
 }
 
 #endif

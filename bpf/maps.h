@@ -176,7 +176,7 @@ struct {
 	__type(value, __u64);
 } quic_counts SEC(".maps");
 
-/* For fragments only. They have a table of their own, so no flood of them hurts a flow. */
+/* For what has no ports: fragments and ICMP. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -185,6 +185,7 @@ struct {
 	__type(value, __u32);
 } addresses SEC(".maps");
 
+/* A table of their own, so no flood of them hurts a flow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FRAGMENTS_MAX);

@@ -54,6 +54,15 @@ struct sctphdr {
 	__le32 checksum; /* CRC32c; ports are in it, addresses are not */
 };
 
+/* Of echo and of errors, in both families. Source: RFC 792; RFC 4443. */
+struct icmp_header {
+	__u8 type;
+	__u8 code;
+	__u16 check;
+	__be16 id; /* of echo; this and the next are other things in errors */
+	__be16 sequence;
+};
+
 struct cursor {
 	struct xdp_md *ctx;
 	void *pos;
@@ -67,7 +76,17 @@ struct cursor {
 struct traits {
 	struct flow flow;
 	__u8 tcp_flags; /* TCP_FIN..., set by parse_l4(); 0 unless TCP */
-	__u8 pad[7];
+	__u8 pad;
+	/* Of an ICMP error, whose flow this is: the packet that it quotes, in the frame. */
+	__u16 quote_at; /* its IP header; 0: no ICMP error */
+	__u16 quote_l4_at;
+	__u16 quote_l4_len; /* as much as is quoted */
+};
+
+/* Why a packet has no ports of its own. */
+enum no_ports {
+	NO_PORTS_FRAGMENT = 1, /* not the first one */
+	NO_PORTS_QUOTE = 2,    /* an ICMP error, which quotes them */
 };
 
 /* What the headers say of fragments. No pointers, either. */
@@ -91,7 +110,7 @@ struct span {
 /* What parsing found. Pointers are checked up to the end of their fixed header. */
 struct packet {
 	__u64 ip_version; /* 4 or 6; a whole stack slot, or the verifier forgets it */
-	__u64 no_ports;	  /* 1: a fragment that is not the first; a whole slot, too */
+	__u64 no_ports;	  /* 0 or enum no_ports; a whole slot, too */
 	struct ethhdr *eth;
 	union {
 		struct iphdr *ipv4;   /* if ip_version is 4 */
@@ -358,6 +377,8 @@ static __always_inline enum verdict parse_sctp(struct cursor *cur, struct packet
 /* Check the whole layer 4 header of a packet that is ours; @cur is at its start. */
 static __always_inline enum verdict parse_l4(struct cursor *cur, struct packet *packet)
 {
+	if (packet->no_ports)
+		return CONTINUE;
 	if (packet->flow.protocol == IPPROTO_TCP)
 		return parse_tcp(cur, packet);
 	if (packet->flow.protocol == IPPROTO_UDP)
@@ -393,7 +414,7 @@ static __always_inline enum verdict parse_flow(struct cursor *cur, struct packet
 	if (verdict != CONTINUE)
 		return verdict;
 	if (packet->fragment.offset) {
-		packet->no_ports = 1;
+		packet->no_ports = NO_PORTS_FRAGMENT;
 		return CONTINUE;
 	}
 	return parse_ports(cur, packet);

@@ -169,7 +169,8 @@ static __always_inline enum quic_count quic_choose(struct quic_packet *quic, con
 
 /*
  * The backend that a datagram's connection id names, or BACKEND_NONE if the flow's hash
- * decides. @cur is at the UDP header, which has been checked; TCP has no vip->quic.
+ * decides. @cur is at the UDP header, which has been checked; TCP has no vip->quic. What an
+ * ICMP error quotes was sent to a client, and names none.
  */
 static __always_inline __u32 quic_backend_of(const struct cursor *cur, const struct packet *packet,
 					     const struct vip *vip)
@@ -178,7 +179,7 @@ static __always_inline __u32 quic_backend_of(const struct cursor *cur, const str
 	struct quic_packet quic = {.end = cur->end};
 	__u32 id = BACKEND_NONE, len;
 
-	if (!vip->quic || (void *)(udp + 1) > cur->end)
+	if (!vip->quic || packet->no_ports || (void *)(udp + 1) > cur->end)
 		return BACKEND_NONE;
 	quic.pos = (const __u8 *)(udp + 1);
 	/* Of a first fragment there is less than the datagram's length, and padding after it. */

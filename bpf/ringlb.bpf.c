@@ -4,6 +4,7 @@
  *
  *   parse.h         Ethernet, VLAN tags, IP, ports -> struct flow
  *   extensions.h    IPv6 extension headers
+ *   icmp.h          echo is answered; an error goes on as the flow that icmp_quote.h finds in it
  *   fragments.h     a fragment that is not the first goes where that one went
  *   vip.h           is its destination a VIP, or its source a nat backend?
  *   quic.h          does the client say by its connection id which backend it has?
@@ -27,6 +28,7 @@
 #include "bpf/forward_encap.h"
 #include "bpf/forward_nat.h"
 #include "bpf/fragments.h"
+#include "bpf/icmp.h"
 #include "bpf/maps.h"
 #include "bpf/mss.h"
 #include "bpf/parse.h"
@@ -50,7 +52,7 @@ static __always_inline enum verdict rewrite(struct xdp_md *ctx, struct packet *p
 			return DROP_WRONG_FAMILY;
 		if (packet->fragment.authenticated)
 			return DROP_NAT_AUTHENTICATED;
-		forward_nat(packet, backend);
+		forward_nat(ctx, packet, backend);
 	}
 	forward_dr(packet, nexthop);
 	return CONTINUE;
@@ -95,7 +97,7 @@ static __always_inline enum verdict balance(struct cursor *cur, struct packet *p
 	return CONTINUE;
 }
 
-/* A packet with ports. @cur is at the start of the layer 4 header. */
+/* A packet with ports, be they quoted ones. @cur is at the start of the layer 4 header. */
 static __always_inline enum verdict decide(struct cursor *cur, struct packet *packet,
 					   struct fate *fate)
 {
@@ -107,7 +109,7 @@ static __always_inline enum verdict decide(struct cursor *cur, struct packet *pa
 		fate->reply = reply_find(&packet->flow);
 	if (!to_vip && !fate->reply) {
 		fragment_teach_pass(packet);
-		return PASS_NOT_VIP;
+		return packet->no_ports ? PASS_QUOTE : PASS_NOT_VIP;
 	}
 	verdict = parse_l4(cur, packet);
 	if (verdict != CONTINUE)
@@ -129,9 +131,11 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	enum verdict verdict = parse_flow(&cur, &packet);
 	struct fate fate = {};
 
+	if (verdict == PASS_OTHER_PROTOCOL)
+		verdict = icmp_take(ctx, &packet);
 	if (verdict != CONTINUE)
 		return fragment_unparsed(&packet, verdict);
-	if (packet.no_ports)
+	if (packet.no_ports == NO_PORTS_FRAGMENT)
 		verdict = fragment_recall(ctx, &packet, &fate);
 	else
 		verdict = decide(&cur, &packet, &fate);

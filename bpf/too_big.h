@@ -16,6 +16,7 @@
 #include "bpf/forward_encap.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"
+#include "bpf/unicast.h"
 
 /* How long answers may be. Source: RFC 1812, section 4.3.2.3; RFC 4443, section 3.2. */
 #define TOO_BIG_ANSWER_MAX_IPV4 576U
@@ -42,21 +43,6 @@ struct too_big_header {
 static __always_inline bool too_big(const struct packet *packet, const struct backend *backend)
 {
 	return backend->mtu && packet->ip_len + encap_overhead(backend) > backend->mtu;
-}
-
-/* Nobody, everybody, a group and oneself get no ICMP errors: RFC 1122, 3.2.2; RFC 4443, 2.4. */
-static __always_inline bool too_big_is_unicast_ipv4(__be32 address)
-{
-	__u8 first = bpf_ntohl(address) >> 24;
-
-	return first && first != 127 && first < 224;
-}
-
-static __always_inline bool too_big_is_unicast_ipv6(const __be32 address[4])
-{
-	if (address[0] || address[1] || address[2])
-		return bpf_ntohl(address[0]) >> 24 != 0xff;
-	return bpf_ntohl(address[3]) > 1;
 }
 
 /*
@@ -101,12 +87,11 @@ static __always_inline bool too_big_read_ip(const void *ip, void *end, bool is_i
 	const struct iphdr *ipv4 = ip;
 
 	if (is_ipv6)
-		return (void *)(ipv6 + 1) <= end &&
-		       too_big_is_unicast_ipv6(ipv6->saddr.in6_u.u6_addr32);
+		return (void *)(ipv6 + 1) <= end && ipv6_is_unicast(ipv6->saddr.in6_u.u6_addr32);
 	if ((void *)(ipv4 + 1) > end)
 		return false;
 	*may_fragment = !(ipv4->frag_off & bpf_htons(OUTER_DONT_FRAGMENT));
-	return too_big_is_unicast_ipv4(ipv4->saddr);
+	return ipv4_is_unicast(ipv4->saddr);
 }
 
 /* The IP header of an answer that quotes @len bytes, which follow. */
@@ -206,7 +191,7 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 	ip = start + (quote.l3_offset & OFFSET_LIMIT);
 	if (!too_big_read_link(start, end, &back, &link))
 		return DROP_NO_ROOM;
-	if (back.destination[0] & 1 || !too_big_read_ip(ip, end, quote.is_ipv6, &may_fragment))
+	if (!too_big_read_ip(ip, end, quote.is_ipv6, &may_fragment))
 		return DROP_TOO_BIG_SENDER;
 	if (!too_big_take_token())
 		return DROP_TOO_BIG_RATE;
@@ -229,12 +214,16 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 	return may_fragment ? TX_TOO_BIG_NO_DF : TX_TOO_BIG;
 }
 
-/* @packet is too big() for @backend. Of its fragments only the first is answered: RFC 1812. */
+/*
+ * @packet is too big() for @backend. Of fragments only the first is answered, and ICMP errors
+ * never: RFC 1812.
+ */
 static __always_inline enum verdict too_big_refuse(struct xdp_md *ctx, struct packet *packet,
 						   const struct backend *backend)
 {
 	if (packet->no_ports)
-		return DROP_TOO_BIG_FRAGMENT;
+		return packet->no_ports == NO_PORTS_QUOTE ? DROP_TOO_BIG_ERROR
+							  : DROP_TOO_BIG_FRAGMENT;
 	packet->span.is_ipv6 = packet_is_ipv6(packet);
 	return too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(backend));
 }

@@ -26,7 +26,7 @@ OUR_MAC = "02:00:00:00:01:01"
 ETHERNET_LEN = 14
 # Metadata in front of a later fragment that was held and comes again, or for the last time.
 HELD_AGAIN, HELD_FINAL = 0x72696e676c620a01, 0x72696e676c620a02
-PROTOCOLS = {"tcp": 6, "udp": 17, "sctp": 132}
+PROTOCOLS = {"tcp": 6, "udp": 17, "sctp": 132, "icmp": 1, "icmpv6": 58}
 CHECK_IN = {"tcp": 16, "udp": 6, "sctp": 8}
 
 
@@ -206,15 +206,17 @@ class Packet:
             ether = ether / Dot1Q(vlan=tag.vlan, prio=tag.prio, type=inner)
         return ether
 
+    def ip_layer(self):
+        if self.is_ipv6:
+            return IPv6(src=self.source, dst=self.destination, hlim=self.ttl,
+                        **{"tc": 0x1c, "fl": 0x51ab3, **dict(self.ip)})
+        return IP(src=self.source, dst=self.destination, ttl=self.ttl,
+                  options=[IPOption_NOP()] * 4 * self.options,
+                  **{"id": 0xbeef, "tos": 0x10, **dict(self.ip)})
+
     def layers(self):
         """IP and what is in it, without extension headers."""
-        if self.is_ipv6:
-            ip = IPv6(src=self.source, dst=self.destination, hlim=self.ttl,
-                      **{"tc": 0x1c, "fl": 0x51ab3, **dict(self.ip)})
-        else:
-            ip = IP(src=self.source, dst=self.destination, ttl=self.ttl,
-                    options=[IPOption_NOP()] * 4 * self.options,
-                    **{"id": 0xbeef, "tos": 0x10, **dict(self.ip)})
+        ip = self.ip_layer()
         if self.protocol == "tcp":
             fields = {"seq": 0x12345678, "ack": 0x9abcdef0, "flags": "PA", **dict(self.l4)}
             l4 = TCP(sport=self.sport, dport=self.dport, **fields)

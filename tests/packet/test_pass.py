@@ -8,9 +8,8 @@ sys.dont_write_bytecode = True
 from packets import CLIENT_MAC, OUR_MAC, Tap, set_up, to_vip  # noqa: E402
 from scapy.contrib.igmp import IGMP  # noqa: E402
 from scapy.contrib.mpls import MPLS  # noqa: E402
-from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
-from scapy.layers.inet6 import (ICMPv6EchoRequest, ICMPv6ND_NS, ICMPv6PacketTooBig,  # noqa: E402
-                                IPv6)
+from scapy.layers.inet import IP, TCP, UDP  # noqa: E402
+from scapy.layers.inet6 import ICMPv6ND_NS, IPv6  # noqa: E402
 from scapy.layers.ipsec import AH, ESP  # noqa: E402
 from scapy.layers.l2 import ARP, GRE, LLC, SNAP, Dot1Q, Dot3, Ether  # noqa: E402
 from scapy.layers.ppp import PPPoE, PPP  # noqa: E402
@@ -66,10 +65,6 @@ def rows_of_frames_to_many():
 def rows_of_other_protocols():
     inner = VIP4 / TCP(**PORTS) / DATA
     for what, packet in (
-            ("ICMP echo request to a VIP", VIP4 / ICMP() / DATA),
-            ("ICMP unreachable with a VIP's packet", VIP4 / ICMP(type=3, code=4) / inner),
-            ("ICMPv6 echo request to a VIP", VIP6 / ICMPv6EchoRequest(data=b"ringlb")),
-            ("ICMPv6 too big to a VIP", VIP6 / ICMPv6PacketTooBig(mtu=1280) / VIP6 / TCP()),
             ("GRE to a VIP", VIP4 / GRE() / inner),
             ("IPv4 in IPv4 to a VIP", VIP4 / inner),
             ("IPv6 in IPv4 to a VIP", VIP4 / VIP6 / TCP(**PORTS)),
