@@ -231,6 +231,12 @@ struct encap {
 };
 _Static_assert(sizeof(struct encap) == 40, "encap value");
 
+/* Value of map `csum_blocks`: bytes of a packet, and room to fill up their last word. */
+#define CSUM_BLOCK_MAX 512
+struct csum_block {
+	__u8 bytes[CSUM_BLOCK_MAX + 8];
+};
+
 /* gue: the outer UDP checksum is computed on IPv4 too, where 0 would do. */
 #define BACKEND_UDP_CHECKSUM 1
 

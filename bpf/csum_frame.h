@@ -13,9 +13,9 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/abi.h"
 #include "bpf/csum.h"
 
-#define CSUM_BLOCK_MAX 512
 /* Longer than any packet that a frame of one piece holds, and far below 64 KiB. */
 #define CSUM_LEN_MAX 16383
 

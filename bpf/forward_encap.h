@@ -14,7 +14,7 @@
 #ifndef RINGLB_BPF_FORWARD_ENCAP_H
 #define RINGLB_BPF_FORWARD_ENCAP_H
 
-#include "bpf/csum_frame.h"
+#include "bpf/csum.h"
 #include "bpf/maps.h"
 #include "bpf/outer.h"
 #include "bpf/parse.h"
@@ -116,7 +116,7 @@ static __always_inline __u16 outer_ipv4_checksum(const struct iphdr *ip)
 	return csum_apply(0xffff, sum);
 }
 
-/* The addresses of the outer header, for the UDP checksum. */
+/* The addresses of an outer header, for checksums that cover them too. */
 static __always_inline __u64 outer_sum_ipv4(const struct iphdr *ip)
 {
 	return (__u64)ip->saddr + ip->daddr;
@@ -136,7 +136,7 @@ static __always_inline __u64 outer_sum_ipv6(const struct ipv6hdr *ip)
 static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
 						     const struct inner *inner,
 						     const struct encap *values,
-						     const struct backend *backend, __u64 *pseudo)
+						     const struct backend *backend)
 {
 	struct iphdr *ip = *pos;
 
@@ -154,7 +154,6 @@ static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
 	ip->saddr = outer_source_ipv4(values, inner->hash);
 	ip->daddr = backend->address[0];
 	ip->check = outer_ipv4_checksum(ip);
-	*pseudo = outer_sum_ipv4(ip);
 	*pos = ip + 1;
 	return CONTINUE;
 }
@@ -162,7 +161,7 @@ static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
 static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 						     const struct inner *inner,
 						     const struct encap *values,
-						     const struct backend *backend, __u64 *pseudo)
+						     const struct backend *backend)
 {
 	struct ipv6hdr *ip = *pos;
 
@@ -175,22 +174,15 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 	ip->hop_limit = OUTER_TTL;
 	outer_source_ipv6(values, inner->hash, ip->saddr.in6_u.u6_addr32);
 	__builtin_memcpy(&ip->daddr, backend->address, sizeof(ip->daddr));
-	*pseudo = outer_sum_ipv6(ip);
 	*pos = ip + 1;
 	return CONTINUE;
 }
 
-/*
- * Zero stands for no checksum, which IPv6 has no room for (RFC 8200, section 8.1).
- * @pseudo is the sum of the outer ones; the rest of the pseudo-header is protocol and
- * length. All bytes are summed: to trust the inner checksum would be quicker, but it need
- * not be there, nor right, nor for all of the packet.
- */
+/* Without a checksum, which outer_csum.h fills in where there has to be one. */
 static __always_inline enum verdict outer_write_udp(void *pos, void *end, const struct inner *inner,
-						    const struct backend *backend, __u64 pseudo)
+						    const struct backend *backend)
 {
 	struct udphdr *udp = pos;
-	__u16 check;
 
 	if ((void *)(udp + 1) > end)
 		return DROP_NO_ROOM;
@@ -198,13 +190,6 @@ static __always_inline enum verdict outer_write_udp(void *pos, void *end, const 
 	udp->dest = backend->port;
 	udp->len = bpf_htons(inner->len + sizeof(*udp));
 	udp->check = 0;
-	if (backend->family != ENDPOINT_IPV6 && !(backend->flags & BACKEND_UDP_CHECKSUM))
-		return CONTINUE;
-	pseudo += bpf_htons(IPPROTO_UDP) + udp->len;
-	if (!csum_frame(udp, inner->len + sizeof(*udp), end, &pseudo))
-		return DROP_NO_ROOM;
-	check = csum_apply(0xffff, pseudo);
-	udp->check = check ? check : 0xffff;
 	return CONTINUE;
 }
 
@@ -254,16 +239,15 @@ static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct
 	void *end = (void *)(long)ctx->data_end;
 	void *pos = outer_write_link(ctx, inner, nexthop, type);
 	enum verdict verdict;
-	__u64 pseudo;
 
 	if (!pos)
 		return DROP_NO_ROOM;
 	if (is_ipv6)
-		verdict = outer_write_ipv6(&pos, end, inner, values, backend, &pseudo);
+		verdict = outer_write_ipv6(&pos, end, inner, values, backend);
 	else
-		verdict = outer_write_ipv4(&pos, end, inner, values, backend, &pseudo);
+		verdict = outer_write_ipv4(&pos, end, inner, values, backend);
 	if (verdict == CONTINUE && backend->forward == FORWARD_GUE)
-		verdict = outer_write_udp(pos, end, inner, backend, pseudo);
+		verdict = outer_write_udp(pos, end, inner, backend);
 	return verdict;
 }
 

@@ -83,6 +83,14 @@ struct {
 	__type(value, __u64);
 } too_big_times SEC(".maps");
 
+/* Scratch, for sums of bytes: for each CPU, which has one packet at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct csum_block);
+} csum_blocks SEC(".maps");
+
 /* Interfaces that packets may leave by when they did not come in there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);

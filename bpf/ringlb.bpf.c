@@ -31,6 +31,7 @@
 #include "bpf/icmp.h"
 #include "bpf/maps.h"
 #include "bpf/mss.h"
+#include "bpf/outer_csum.h"
 #include "bpf/parse.h"
 #include "bpf/quic.h"
 #include "bpf/reply.h"
@@ -44,8 +45,13 @@ static __always_inline enum verdict rewrite(struct xdp_md *ctx, struct packet *p
 					    const struct nexthop *nexthop)
 {
 	if (forward_is_encap(backend)) {
+		int verdict;
+
 		packet->span.is_ipv6 = packet_is_ipv6(packet);
-		return forward_encap(ctx, &packet->span, &packet->flow, backend, nexthop);
+		verdict = forward_encap(ctx, &packet->span, &packet->flow, backend, nexthop);
+		if (verdict == CONTINUE && outer_has_checksum(backend))
+			verdict = outer_checksum(ctx, &packet->span, backend);
+		return verdict;
 	}
 	if (backend->forward == FORWARD_NAT) {
 		if (backend->family != packet->flow.family)

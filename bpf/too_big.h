@@ -13,6 +13,7 @@
 #ifndef RINGLB_BPF_TOO_BIG_H
 #define RINGLB_BPF_TOO_BIG_H
 
+#include "bpf/csum_frame.h"
 #include "bpf/forward_encap.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"

@@ -58,10 +58,29 @@ def rows_of_encapsulation():
                 packet = packet_of("192.0.2.100", "udp", length, dport=backend.id, tags=tags)
                 sent(f"{backend.forward}, {length} bytes, {len(tags)} tags", packet,
                      wrap(packet, backend))
-    # The outer checksum is over bytes that the program does not see.
-    packet = packet_of("192.0.2.100", "udp", 8900, dport=GUE6.id)
-    found = runner.run_long(packet.build())
-    tap.equal(found[:2], ("DROP", "DROP_NO_ROOM"), "gue over IPv6, 8900 bytes")
+
+
+def rows_of_outer_checksums():
+    """They are over bytes that the program does not see, of odd lengths too."""
+    runner.add_backend(GUE, flags=1)
+    for backend in GUE, GUE6:
+        for length in LENGTHS + tuple(range(3600, 3608)) + (16320, 16400, 20001, 39000):
+            for tags in (), QINQ:
+                packet = packet_of("192.0.2.100", "udp", length, dport=backend.id, tags=tags)
+                sent(f"gue to {backend.address}, {length} bytes, {len(tags)} tags", packet,
+                     wrap(packet, backend, checksum=True))
+    # Where the first buffer ends makes no difference, as long as it has all headers.
+    for backend in GUE, GUE6:
+        packet = packet_of("192.0.2.100", "udp", 1200, dport=backend.id)
+        frame, expected, wrong = packet.build(), wrap(packet, backend, checksum=True), []
+        for linear in range(packet.l4_at + 8, len(frame)):
+            found = runner.run_long(frame, linear)
+            if found is None:
+                break
+            if found != ("TX", "TX_BACKEND", expected):
+                wrong.append(f"{linear} bytes: {found[1]}")
+        else:
+            tap.ok(not wrong, f"gue to {backend.address}, split at each place", *wrong[:5])
 
 
 def rows_of_truncation():
@@ -100,6 +119,7 @@ def rows_of_splits():
 
 rows_of_lengths()
 rows_of_encapsulation()
+rows_of_outer_checksums()
 rows_of_truncation()
 rows_of_splits()
 tap.finish()
