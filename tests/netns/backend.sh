@@ -7,16 +7,22 @@
 
 VIP4=10.77.100.9 VIP6=fd77:100::9
 
-# backend_make_plain ROLE: what the topology did for dr is undone, and replies from our
-# VIPs go straight to the client. ringlb-backend has all the rest to do.
-backend_make_plain() {
+# backend_forget_vips ROLE: what the topology did for dr is undone, but for the way of replies
+backend_forget_vips() {
 	local role=$1 ns=$TOPOLOGY_ID-$1 vip
 	for vip in $TOPOLOGY_DR_VIPS; do
 		ip -n "$ns" addr del "$vip" dev lo || return 1
 	done
-	ip -n "$ns" rule add from $VIP4 lookup 100 && ip -n "$ns" -6 rule add from $VIP6 lookup 100 &&
-		topology_in "$role" sysctl -qw net.ipv4.conf.all.arp_ignore=0 \
-			net.ipv4.conf.all.arp_announce=0 net.ipv4.conf.eth0.rp_filter=1
+	topology_in "$role" sysctl -qw net.ipv4.conf.all.arp_ignore=0 \
+		net.ipv4.conf.all.arp_announce=0 net.ipv4.conf.eth0.rp_filter=1
+}
+
+# backend_make_plain ROLE: that, and replies from our VIPs go straight to the client.
+# ringlb-backend has all the rest to do.
+backend_make_plain() {
+	local ns=$TOPOLOGY_ID-$1
+	backend_forget_vips "$1" && ip -n "$ns" rule add from $VIP4 lookup 100 &&
+		ip -n "$ns" -6 rule add from $VIP6 lookup 100
 }
 
 # backend ROLE ARGUMENTS...: ringlb-backend there; each role has its own state

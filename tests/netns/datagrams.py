@@ -9,8 +9,9 @@
         one of LENGTH bytes from each of COUNT source ports; prints "SOURCE-PORT NAME" for
         each, NAME being "-" if there was no answer or a wrong one. ORDER says how the
         fragments leave: "kernel" leaves that to it; "reverse": the last one first; "mixed":
-        those of many datagrams at random
+        those of many datagrams at random, both of at most MTU bytes (1500)
 """
+import os
 import random
 import select
 import socket
@@ -19,7 +20,7 @@ import sys
 # More fragments of others amid those of a datagram, and Linux gives it up (ipfrag_max_dist).
 AT_ONCE = 60
 TIMEOUT_S = 4
-MTU = 1500
+MTU = int(os.environ.get("MTU", "1500"))
 SO_RCVBUFFORCE = 33
 IPV6_RECVPKTINFO = 49
 IPV6_PKTINFO = 50
