@@ -12,9 +12,10 @@
 #include "bpf/tcp_options.h"
 #include "bpf/vip.h"
 
-#define MSS_TCP_LEN   20 /* without options */
-#define MSS_OFFSET_AT 12
-#define MSS_CHECK_AT  16
+#define MSS_TCP_WORDS  5 /* without options */
+#define MSS_WORDS_MASK 0xf
+#define MSS_OFFSET_AT  12
+#define MSS_CHECK_AT   16
 
 static __always_inline bool mss_is_asked(const struct packet *packet)
 {
@@ -35,8 +36,8 @@ static __always_inline __u32 mss_tcp_at(const struct packet *packet)
  */
 __attribute__((noinline)) int mss_lower(struct xdp_md *ctx, __u32 tcp_at, __u32 mss)
 {
-	__u8 options[TCP_OPTIONS_LEN] = {}, offset;
-	__u32 at = tcp_at + MSS_TCP_LEN, len;
+	__u8 options[4 * (MSS_WORDS_MASK + 1)] = {}, offset;
+	__u32 at = tcp_at + MSS_TCP_WORDS * 4, words, len;
 	__be16 before, after = bpf_htons(mss);
 	__u16 check;
 	int found;
@@ -44,8 +45,16 @@ __attribute__((noinline)) int mss_lower(struct xdp_md *ctx, __u32 tcp_at, __u32 
 	if (bpf_xdp_load_bytes(ctx, tcp_at + MSS_OFFSET_AT, &offset, sizeof(offset)) ||
 	    bpf_xdp_load_bytes(ctx, tcp_at + MSS_CHECK_AT, &check, sizeof(check)))
 		return 0;
-	len = (offset >> 4) * 4 - MSS_TCP_LEN;
-	if (len < TCP_MSS_LEN || len > TCP_OPTIONS_MAX || bpf_xdp_load_bytes(ctx, at, options, len))
+	words = (offset >> 4) - MSS_TCP_WORDS;
+	if (words < 1 || words > TCP_OPTIONS_MAX / 4)
+		return 0;
+	len = words * 4;
+	/*
+	 * Linux 6.1 loses what these tests say where the compiler puts a copy aside before them.
+	 * Its verifier gets a number of bytes that is above 0 and has an end by itself.
+	 */
+	barrier_var(words);
+	if (bpf_xdp_load_bytes(ctx, at, options, ((words - 1) & MSS_WORDS_MASK) * 4 + 4))
 		return 0;
 	found = tcp_options_find_mss(options, len);
 	if (found < 0)

@@ -17,8 +17,8 @@ mtu_config() {
 	for field in "${@:3}"; do echo "    $field"; done
 	write_config 1 | sed -n '/^vips:/,$p'
 	for vip in $VIP4 $VIP6; do
-		config_vip $vip tcp 80 far
-		config_vip $vip udp 7000 far
+		config_vip "$vip" tcp 80 far
+		config_vip "$vip" udp 7000 far
 	done
 }
 
@@ -63,7 +63,7 @@ datagram() { is "$(topology_in client "$ROOT/tests/netns/too_long.py" "$1" 7000 
 start two 1
 head -c 5242880 /dev/urandom >"$TOPOLOGY_DIR/5M"
 check 'a plain backend' backend_make_plain b1
-for vip in $DR4 $DR6; do ip -n "$TOPOLOGY_ID-b1" addr add $vip dev lo; done
+for vip in $DR4 $DR6; do ip -n "$TOPOLOGY_ID-b1" addr add "$vip" dev lo; done
 mtu_config ipip 4 >"$CONFIG"
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
@@ -78,9 +78,9 @@ while read -r forward family fits; do
 		check "$what, VIP $vip: forget" forget_mtus
 		# One flight of segments, and what is sent again before the answer has its effect.
 		check "$what, VIP $vip: 5 MB from the client, who was told" \
-			rises TX_TOO_BIG 60 uploads $vip
-		check "$what, VIP $vip: $fits bytes fit" client_knows $vip "$fits"
-		check "$what, VIP $vip: and again, as it is known" uploads $vip
+			rises TX_TOO_BIG 60 uploads "$vip"
+		check "$what, VIP $vip: $fits bytes fit" client_knows "$vip" "$fits"
+		check "$what, VIP $vip: and again, as it is known" uploads "$vip"
 		check "$what, VIP $vip: forget" forget_mtus
 	done
 	check "$what: a datagram without DF comes in fragments, once the client was told" \
@@ -103,13 +103,13 @@ topology_in lb ip link set eth1 mtu 1400
 check 'a link that changes is seen' wait_for 3 mtu_is 1400
 for vip in $VIP4 $VIP6; do
 	forget_mtus
-	check "the upload, VIP $vip" uploads $vip
-	check 'the client was told' client_knows $vip 1380
+	check "the upload, VIP $vip" uploads "$vip"
+	check 'the client was told' client_knows "$vip" 1380
 done
 for vip in $NAT4 $NAT6 $DR4 $DR6; do
 	forget_mtus
-	check "without encapsulation, VIP $vip" rises TX_TOO_BIG 60 uploads $vip
-	check 'the client was told' client_knows $vip 1400
+	check "without encapsulation, VIP $vip" rises TX_TOO_BIG 60 uploads "$vip"
+	check 'the client was told' client_knows "$vip" 1400
 done
 topology_in lb ip link set eth1 mtu 1500
 check 'back again' wait_for 3 mtu_is 1500
@@ -140,7 +140,7 @@ mtu_config ipip 4 'mss_clamp: 1100' | sed '/name: nat[46]/a\    mss_clamp: 1234'
 check 'reload, with mss_clamp' ringlb reload
 check 'watch at the backend' watch_mss b1
 check 'watch at the client' watch_mss client
-for vip in $VIP4 $VIP6 $NAT4 $NAT6 $DR4; do check "an upload to $vip" uploads $vip; done
+for vip in $VIP4 $VIP6 $NAT4 $NAT6 $DR4; do check "an upload to $vip" uploads "$vip"; done
 check 'ipip, IPv4: lowered' wait_for 3 mss_seen b1 $CLIENT4 $VIP4 1100
 check 'ipip, IPv6: lowered' wait_for 3 mss_seen b1 $CLIENT6 $VIP6 1100
 check 'nat, IPv4: lowered' wait_for 3 mss_seen b1 $CLIENT4 10.77.2.11 1234
