@@ -12,10 +12,13 @@
 #define LINK_ETHERNET	1
 #define BLOCK_LEN_MAX	4096
 
-enum option { OPTION_END, OPTION_COMMENT, OPTION_2, OPTION_RESOLUTION = 9 };
-#define OPTION_NAME	   OPTION_2 /* of an interface */
-#define OPTION_FLAGS	   OPTION_2 /* of a frame */
-#define OPTION_APPLICATION 4	    /* of a section */
+/* Codes of options: of any block, of a section, of an interface, of a frame. */
+#define OPTION_END	   0
+#define OPTION_COMMENT	   1
+#define OPTION_APPLICATION 4
+#define OPTION_NAME	   2
+#define OPTION_RESOLUTION  9
+#define OPTION_FLAGS	   2
 
 #define NANOSECONDS    9 /* 10^-9 s */
 #define FLAGS_INBOUND  1
