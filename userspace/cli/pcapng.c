@@ -35,7 +35,7 @@ static void put(struct block *block, const void *data, size_t len)
 {
 	size_t padded = (len + 3) & ~(size_t)3;
 
-	if (padded > sizeof(block->bytes) - sizeof(uint32_t) - block->len)
+	if (!len || padded > sizeof(block->bytes) - sizeof(uint32_t) - block->len)
 		return;
 	memcpy(block->bytes + block->len, data, len);
 	memset(block->bytes + block->len + len, 0, padded - len);
