@@ -128,6 +128,17 @@ check 'the route counts' mtu_is 1450
 topology_in lb ip route del 10.77.2.11/32 dev eth1
 check 'the link counts' wait_for 3 mtu_is 1500
 
+# ---- generic mode ----
+
+mtu_config ipip 4 | sed -E 's/^(  - name: eth.)$/\1\n    mode: generic/' >"$CONFIG"
+check 'reload to generic mode' ringlb reload
+for vip in $VIP4 $VIP6; do
+	forget_mtus
+	check "generic, VIP $vip: 5 MB from the client, who was told" \
+		rises TX_TOO_BIG 60 uploads "$vip"
+	check 'the client was told' client_knows "$vip" 1480
+done
+
 # ---- the MSS ----
 
 mss_seen() { grep -qx "$2 $3 $4" "$TOPOLOGY_DIR/mss-$1.out"; }
