@@ -7,6 +7,7 @@
 #ifndef RINGLB_TESTS_MOVING_SETUP_H
 #define RINGLB_TESTS_MOVING_SETUP_H
 
+#include "tests/packet/icmp_frame.h"
 #include "tests/packet/rig.h"
 #include "tests/unit/ring_reference.h"
 
@@ -118,6 +119,17 @@ static inline uint32_t moving_send_flow(const struct flow *flow, uint8_t flags)
 static inline bool moving_entry(enum table table, const struct flow *flow, struct flow_entry *entry)
 {
 	return bpf_map_lookup_elem(tables[table], flow, entry) == 0;
+}
+
+/* Send an ICMP error that quotes an answer to @flow. Returns the backend. */
+static inline uint32_t moving_send_error(const struct flow *flow)
+{
+	struct frame frame, out;
+
+	icmp_error_of(&frame, flow);
+	if (rig_run(&rig, rig.ingress, &frame, &out) != XDP_TX)
+		return BACKEND_NONE;
+	return rig_backend_of(&out);
 }
 
 static inline void moving_forget(const struct flow *flow)

@@ -2,6 +2,9 @@
 /*
  * The rules of bpf/flows.h, one row each, on a ring of one arc: what is sent, to which
  * backend it goes, and what is remembered of it. Each row runs for IPv4 and IPv6.
+ *
+ * An ICMP error about the flow goes to the backend of any packet that opens nothing, and leaves
+ * no trace. So before each of these one is sent, too.
  */
 #include "tests/packet/moving_setup.h"
 
@@ -218,7 +221,38 @@ static void lead_vips_to(uint32_t pool)
 		rig_set_vip(&rig, &moving_vips[i], i, pool);
 }
 
-static void send_one(const struct run *run, uint32_t backend, uint8_t flags)
+/* All that the flow tables hold of the flow, and all that is counted of them. */
+struct trace {
+	struct flow_entry entries[TABLES];
+	size_t lens[TABLES];
+	uint64_t counts[FLOW_COUNT];
+};
+
+static void read_trace(const struct run *run, struct trace *trace)
+{
+	memset(trace, 0, sizeof(*trace));
+	for (int table = 0; table < TABLES; table++) {
+		moving_entry(table, &run->flow, &trace->entries[table]);
+		trace->lens[table] = moving_len(table);
+	}
+	for (int count = 0; count < FLOW_COUNT; count++)
+		trace->counts[count] = moving_count(count);
+}
+
+static void send_error(const struct run *run, uint32_t backend)
+{
+	struct trace before, after;
+	uint32_t reached;
+
+	read_trace(run, &before);
+	reached = moving_send_error(&run->flow);
+	REQUIRE(run, reached == backend, "an ICMP error reaches %u, not %u", reached, backend);
+	read_trace(run, &after);
+	REQUIRE(run, memcmp(&before, &after, sizeof(before)) == 0, "an ICMP error left a trace%s",
+		"");
+}
+
+static void send_packet(const struct run *run, uint32_t backend, uint8_t flags)
 {
 	uint64_t dropped = rig_verdict(&rig, DROP_NO_BACKEND);
 	uint32_t reached = moving_send_flow(&run->flow, flags);
@@ -239,6 +273,13 @@ static struct flow_entry entry_of(const struct run *run, int *table)
 			return entry;
 	REQUIRE(run, false, "not remembered%s", "");
 	return entry;
+}
+
+static void send_one(const struct run *run, uint32_t backend, uint8_t flags)
+{
+	if ((flags & (SYN | ACK)) != SYN)
+		send_error(run, backend);
+	send_packet(run, backend, flags);
 }
 
 static void check_tables(const struct run *run, uint32_t expected)

@@ -24,6 +24,12 @@ static uint32_t send_at(size_t host, const struct flow *flow, uint8_t flags)
 	return moving_send_flow(flow, flags);
 }
 
+static uint32_t send_error_at(size_t host, const struct flow *flow)
+{
+	rig = hosts[host];
+	return moving_send_error(flow);
+}
+
 static uint64_t hash_of(const struct flow *flow)
 {
 	return flow_hash(flow, SEED);
@@ -151,6 +157,35 @@ static void test_after_learning(void **state)
 	}
 }
 
+/* An ICMP error may come to a host that has never seen its flow. */
+static void test_errors(void **state)
+{
+	size_t moving = 0;
+
+	(void)state;
+	for (size_t i = 0; i < FLOWS_LEN; i++)
+		for (size_t host = 0; host < HOSTS; host++)
+			assert_int_equal(send_error_at(host, &old_flows[i]),
+					 owner_in(before, &old_flows[i]));
+	for (size_t host = 0; host < HOSTS; host++)
+		publish(host, after, &arcs, true);
+	for (size_t i = 0; i < FLOWS_LEN; i++) {
+		const struct flow *flow = &new_flows[i];
+
+		for (size_t host = 0; host < HOSTS; host++)
+			assert_int_equal(send_error_at(host, &old_flows[i]),
+					 owner_in(before, &old_flows[i]));
+		/* What only one host remembers only that one can know. */
+		assert_int_equal(send_at(0, flow, SYN), owner_in(after, flow));
+		assert_int_equal(send_error_at(0, flow), owner_in(after, flow));
+		assert_int_equal(send_error_at(1, flow), owner_in(before, flow));
+		moving += moves(flow);
+	}
+	assert_true(moving > 0);
+	for (int table = OLD_FLOWS; table < TABLES; table++)
+		assert_int_equal(moving_len(table), table == EMBRYOS ? moving : 0);
+}
+
 /* One host has heard of the change and the other has not: only moving arcs are apart. */
 static void test_one_knows_first(void **state)
 {
@@ -187,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup(test_new_flows, setup),
 		cmocka_unit_test_setup(test_after_learning, setup),
 		cmocka_unit_test_setup(test_one_knows_first, setup),
+		cmocka_unit_test_setup(test_errors, setup),
 	};
 	const struct moves none = {};
 	int failed;
