@@ -34,13 +34,6 @@ tunnels_attach() {
 		backend "$1" attach eth0 --vip $TUNNEL_VIPS --from $SOURCES
 }
 
-# tunnels_pool MODE FAMILY N...: the pool MODE and FAMILY, ipip4 for one
-tunnels_pool() {
-	local prefix=10.77.2.
-	[ "$2" = 4 ] || prefix=fd77:2::
-	config_pool "$1$2" "$1" $prefix 0 "${@:3}"
-}
-
 # VIPs of a mode: ports 80 and 7000 lead to backends by IPv4, 8080 and 7001 by IPv6.
 tunnels_vips() {
 	local vip
@@ -55,16 +48,17 @@ tunnels_vips() {
 	done
 }
 
-# tunnels_config N...: pools of these backends
+# tunnels_config IPIP-FORWARD GUE-FORWARD N...: pools of these backends
 tunnels_config() {
-	local mode
+	local ipip=$1 gue=$2
+	shift 2
 	config_interfaces
 	config_soon
 	echo 'pools:'
-	for mode in ipip gue; do
-		tunnels_pool $mode 4 "$@"
-		tunnels_pool $mode 6 "$@"
-	done
+	config_pool ipip4 "$ipip" 10.77.2. 0 "$@"
+	config_pool ipip6 "$ipip" fd77:2:: 0 "$@"
+	config_pool gue4 "$gue" 10.77.2. 0 "$@"
+	config_pool gue6 "$gue" fd77:2:: 0 "$@"
 	echo 'vips:'
 	# shellcheck disable=SC2086 # words
 	{

@@ -104,7 +104,7 @@ tunnels_traffic() {
 		check "$role: serves datagrams" serve_datagrams $role
 		check "$role: serves SCTP" serve_sctp $role
 	done
-	tunnels_config 1 2 3 >"$CONFIG"
+	tunnels_config ipip gue 1 2 3 >"$CONFIG"
 	check 'the daemon starts' daemon_start
 	check 'all backends are up' wait_for 5 all_up
 	for vip in $TUNNEL_VIPS; do
