@@ -133,6 +133,8 @@ static void test_each_field_counts(void **state)
 	DIFFERS(pools[0].placement, CONFIG_CAPPED);
 	DIFFERS(pools[0].cells, 256);
 	DIFFERS(pools[0].epsilon_milli, 1);
+	DIFFERS(pools[0].load_cap_milli, 1250);
+	DIFFERS(pools[0].load_interval_ms, 1000);
 	DIFFERS(pools[0].n_backends, 1);
 	DIFFERS(pools[0].backends[1].name[1], '3');
 	DIFFERS(pools[0].backends[1].address.bytes[3], 3);

@@ -149,6 +149,10 @@ static void draw_config(struct config *config, unsigned int *seed)
 			pool->cells = 1U << (16 + rand_r(seed) % 6);
 			pool->epsilon_milli = 100 + (uint32_t)rand_r(seed) % 9901;
 		}
+		if (rand_r(seed) % 2) {
+			pool->load_cap_milli = 1010 + (uint32_t)rand_r(seed) % 8991;
+			pool->load_interval_ms = 1000 + (uint32_t)rand_r(seed) % 599001;
+		}
 		pool->panic = rand_r(seed) % 2 ? CONFIG_PANIC_ALL : CONFIG_PANIC_NONE;
 		draw_check(&pool->check, seed);
 		pool->n_backends = (size_t)rand_r(seed) % 4;

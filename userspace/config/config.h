@@ -137,6 +137,7 @@ struct config_check {
  * gue_port, in host byte order, and gue_checksum are those of CONFIG_GUE, cells and
  * epsilon_milli those of CONFIG_CAPPED; 0 otherwise. mtu is of the whole way to the backends,
  * 0: that of the first link; mss_clamp is the largest MSS that SYNs may have, 0: any.
+ * load_cap_milli and load_interval_ms are 0 if load has no cap.
  */
 struct config_pool {
 	char name[CONFIG_NAME_MAX + 1];
@@ -149,6 +150,8 @@ struct config_pool {
 	uint32_t vnodes;
 	uint32_t cells;
 	uint32_t epsilon_milli;
+	uint32_t load_cap_milli;
+	uint32_t load_interval_ms;
 	enum config_panic panic;
 	struct config_check check;
 	struct config_backend *backends;

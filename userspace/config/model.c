@@ -214,7 +214,8 @@ static bool pool_equal(const void *a, const void *b)
 	return x->forward == y->forward && x->gue_port == y->gue_port &&
 	       x->gue_checksum == y->gue_checksum && x->placement == y->placement &&
 	       x->vnodes == y->vnodes && x->cells == y->cells &&
-	       x->epsilon_milli == y->epsilon_milli && x->mtu == y->mtu &&
+	       x->epsilon_milli == y->epsilon_milli && x->load_cap_milli == y->load_cap_milli &&
+	       x->load_interval_ms == y->load_interval_ms && x->mtu == y->mtu &&
 	       x->mss_clamp == y->mss_clamp && x->panic == y->panic &&
 	       config_check_equal(&x->check, &y->check) && x->n_backends == y->n_backends &&
 	       arrays_equal(x->backends, y->backends, x->n_backends, sizeof(*x->backends),

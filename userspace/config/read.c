@@ -172,7 +172,7 @@ static const char *hint_weight(const char *text)
 
 /* The place in its table of a field that is no single value, from which it is read. */
 enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_ENCAP, ROOT_VIPS };
-enum { POOL_CHECK = 11, POOL_BACKENDS };
+enum { POOL_CHECK = 13, POOL_BACKENDS };
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 
@@ -240,6 +240,14 @@ static const struct config_field pool_fields[] = {
 	 .parse = config_epsilon_parse,
 	 .must = CONFIG_MUST_EPSILON,
 	 AT(config_pool, epsilon_milli)},
+	{.name = "load_cap",
+	 .parse = config_load_cap_parse,
+	 .must = CONFIG_MUST_LOAD_CAP,
+	 AT(config_pool, load_cap_milli)},
+	{.name = "load_interval",
+	 .parse = config_load_interval_parse,
+	 .must = CONFIG_MUST_LOAD_INTERVAL,
+	 AT(config_pool, load_interval_ms)},
 	[POOL_CHECK] = {.name = "check", .mapping = true},
 	[POOL_BACKENDS] = {.name = "backends"},
 };

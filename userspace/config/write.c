@@ -271,6 +271,12 @@ static void emit_pool(struct writer *writer, const struct config_pool *pool)
 		emit_number(writer, "cells", pool->cells);
 		emit_plain(writer, "epsilon", text_weight(pool->epsilon_milli, epsilon));
 	}
+	if (pool->load_cap_milli) {
+		char cap[TEXT_WEIGHT_LEN];
+
+		emit_plain(writer, "load_cap", text_weight(pool->load_cap_milli, cap));
+		emit_duration(writer, "load_interval", pool->load_interval_ms);
+	}
 	emit_plain(writer, "panic", text_panic(pool->panic));
 	if (pool->check.type != CONFIG_CHECK_NONE)
 		emit_check(writer, &pool->check);

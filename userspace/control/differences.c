@@ -251,6 +251,23 @@ static void compare_placements(const struct report *report, const struct config_
 		     text_weight(now->epsilon_milli, now_text));
 }
 
+static void compare_loads(const struct report *report, const struct config_pool *was,
+			  const struct config_pool *now)
+{
+	char was_text[TEXT_WEIGHT_LEN], now_text[TEXT_WEIGHT_LEN];
+	char was_time[TEXT_DURATION_LEN], now_time[TEXT_DURATION_LEN];
+
+	if (was->load_cap_milli != now->load_cap_milli)
+		note(report, "changed load_cap of pool '%s': %s to %s", now->name,
+		     was->load_cap_milli ? text_weight(was->load_cap_milli, was_text) : "none",
+		     now->load_cap_milli ? text_weight(now->load_cap_milli, now_text) : "none");
+	if (was->load_cap_milli && now->load_cap_milli &&
+	    was->load_interval_ms != now->load_interval_ms)
+		note(report, "changed load_interval of pool '%s': %s to %s", now->name,
+		     text_duration(was->load_interval_ms, was_time),
+		     text_duration(now->load_interval_ms, now_time));
+}
+
 static void compare_forwards(const struct report *report, const struct config_pool *was,
 			     const struct config_pool *now)
 {
@@ -299,6 +316,7 @@ static int compare_pools(const struct report *report, const struct config *befor
 			continue;
 		}
 		compare_placements(report, was, now);
+		compare_loads(report, was, now);
 		compare_forwards(report, was, now);
 		compare_option(report, now->name, "mtu", was->mtu, now->mtu);
 		compare_option(report, now->name, "mss_clamp", was->mss_clamp, now->mss_clamp);
