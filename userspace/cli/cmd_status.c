@@ -47,6 +47,8 @@ static int print_status(const struct cli_options *options, const json_t *result)
 	if (!status)
 		status = print_moving(json_object_get(result, "pools"));
 	if (!status)
+		status = print_loads(json_object_get(result, "pools"));
+	if (!status)
 		status = print_draining(json_object_get(result, "draining"));
 	if (status)
 		return status;
@@ -72,7 +74,9 @@ const struct cli_command cmd_status = {
 		"space, the old flows that hold them, and for how long unknown flows still count\n"
 		"as old (LEARNING). The same for each backend that drains, of the arcs that were\n"
 		"its own, with its flows, when the drain's timeout cuts them off and what becomes\n"
-		"of the backend then.",
+		"of the backend then. In pools with a load_cap: each backend's packets a second,\n"
+		"that over what its weight asks for, the shares of the hash space that it spills\n"
+		"to others and has of others, and for how long it has been spilling.",
 	.examples = "  ringlb status\n"
 		    "  ringlb status --json | jq -r '.interfaces[].mode'",
 	.run = run_status,

@@ -16,8 +16,11 @@ enum kind {
 	NUMBER, /* that the answer has as text */
 	INTEGER,
 	INTEGER_IF_KNOWN,
+	ROUNDED,
+	FACTOR,
 	SECONDS,
 	SECONDS_OR_NEVER,
+	SECONDS_IF_ANY,
 	PERCENT,
 	MEBIBYTES,
 	TABLE_SIZE,
@@ -61,9 +64,16 @@ static void cell(struct table *table, const json_t *row, const struct column *co
 	case INTEGER:
 		table_cell(table, "%" JSON_INTEGER_FORMAT, answer_integer(row, member));
 		return;
+	case ROUNDED:
+		table_cell(table, "%.0f", json_number_value(json_object_get(row, member)));
+		return;
+	case FACTOR:
+		table_cell(table, "%.3f", json_number_value(json_object_get(row, member)));
+		return;
 	case SECONDS_OR_NEVER:
+	case SECONDS_IF_ANY:
 		if (!json_is_integer(json_object_get(row, member))) {
-			table_cell(table, "never");
+			table_cell(table, column->kind == SECONDS_IF_ANY ? "-" : "never");
 			return;
 		}
 		/* fall through */
@@ -166,6 +176,46 @@ int print_moving(const json_t *pools)
 		{"LEARNING OTHER", "learning_other_s", SECONDS},
 	};
 	json_t *rows = moving_rows(pools);
+	int status = print_below(columns, COUNT(columns), rows);
+
+	json_decref(rows);
+	return status;
+}
+
+/* The backends of those of @pools that have a load_cap, with the pool and its cap. */
+static json_t *load_rows(const json_t *pools)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < json_array_size(pools); i++) {
+		const json_t *pool = json_array_get(pools, i);
+		const json_t *load = json_object_get(pool, "load");
+		const json_t *backends = json_object_get(load, "backends");
+
+		for (size_t b = 0; b < json_array_size(backends); b++) {
+			json_t *row = json_copy(json_array_get(backends, b));
+
+			json_object_set(row, "pool", json_object_get(pool, "name"));
+			json_object_set(row, "cap", json_object_get(load, "cap"));
+			json_array_append_new(rows, row);
+		}
+	}
+	return rows;
+}
+
+int print_loads(const json_t *pools)
+{
+	static const struct column columns[] = {
+		{"LOAD OF", "name", TEXT},
+		{"POOL", "pool", TEXT},
+		{"PACKETS/S", "packets_per_s", ROUNDED},
+		{"OF MEAN", "of_mean", FACTOR},
+		{"CAP", "cap", FACTOR},
+		{"SPILLED OUT", "spilled_out", PERCENT},
+		{"SPILLED IN", "spilled_in", PERCENT},
+		{"FOR", "since_s", SECONDS_IF_ANY},
+	};
+	json_t *rows = load_rows(pools);
 	int status = print_below(columns, COUNT(columns), rows);
 
 	json_decref(rows);

@@ -12,6 +12,7 @@
 int print_interfaces(const json_t *interfaces);
 int print_pools(const json_t *pools);
 int print_moving(const json_t *pools);
+int print_loads(const json_t *pools);
 int print_draining(const json_t *draining);
 int print_tables(const json_t *tables);
 int print_vips(const json_t *vips);

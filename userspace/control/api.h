@@ -67,6 +67,9 @@ void api_set_place(json_t *object, const struct control_pool *live, uint16_t mem
 /* What moves in a pool; null if nothing does. */
 json_t *api_moving(const struct control_pool *live);
 
+/* Loads of the backends of a pool that has a load_cap; null if it has none. */
+json_t *api_load(const struct control_pool *live);
+
 /* True while a backend that gets no new flows waits for its old ones. */
 bool api_is_draining(const struct control_pool *live, uint16_t member,
 		     const struct config_backend *backend);

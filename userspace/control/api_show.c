@@ -70,12 +70,12 @@ static json_t *pool_json(struct api *api, const struct config_pool *pool)
 		mtu = one && (!mtu || one < mtu) ? one : mtu;
 	}
 	snprintf(weight, sizeof(weight), "%g", (double)sum / CONFIG_WEIGHT_ONE);
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:o}", "name", pool->name,
-			 "forward", text_forward(pool->forward), "placement",
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o}", "name",
+			 pool->name, "forward", text_forward(pool->forward), "placement",
 			 text_placement(pool->placement), "vnodes", (int)pool->vnodes, "positions",
 			 (int)live->ring->len, "backends", (int)pool->n_backends, "weight", weight,
-			 "moving", api_moving(live), "mtu", known(mtu), "mss_clamp",
-			 known(pool->mss_clamp));
+			 "moving", api_moving(live), "load", api_load(live), "mtu", known(mtu),
+			 "mss_clamp", known(pool->mss_clamp));
 }
 
 static json_t *pools_json(struct api *api)

@@ -9,6 +9,7 @@
 
 #include "config/text.h"
 #include "control/change.h"
+#include "control/load.h"
 
 const char *change_backend_key(const struct config_pool *pool, const struct config_backend *backend,
 			       char out[CHANGE_KEY_LEN])
@@ -227,7 +228,10 @@ int change_moved(const struct change *change, double *moved)
 void control_pools_free(struct control_pool *pools, size_t n_pools)
 {
 	for (size_t p = 0; pools && p < n_pools; p++) {
-		ring_free(pools[p].ring);
+		if (pools[p].ring != pools[p].pure)
+			ring_free(pools[p].ring);
+		ring_free(pools[p].pure);
+		load_release(&pools[p]);
 		free(pools[p].ids);
 		free(pools[p].nexthops);
 		free(pools[p].down);

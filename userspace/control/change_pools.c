@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "control/change.h"
+#include "control/load.h"
 
 static bool is_cut_off(const struct config_backend *backend)
 {
@@ -98,8 +99,8 @@ static int build_ring(struct change *change, const struct config_pool *pool, con
 	for (size_t b = 0; b < pool->n_backends; b++)
 		if (out[b])
 			members[b].weight_milli = 0;
-	if (old && ring_params_equal(&old->ring->params, &params))
-		err = ring_derive(ring, old->ring, members, pool->n_backends);
+	if (old && ring_params_equal(&old->pure->params, &params))
+		err = ring_derive(ring, old->pure, members, pool->n_backends);
 	else
 		err = ring_build(ring, &params, members, pool->n_backends);
 	free(members);
@@ -141,8 +142,9 @@ static int fill_pool(struct change *change, const struct config_pool *from,
 		     struct control_pool *pool)
 {
 	bool *out = list_out(change->control, from);
-	int err = out ? build_ring(change, from, out, &pool->ring) : -ENOMEM;
+	int err = out ? build_ring(change, from, out, &pool->pure) : -ENOMEM;
 
+	pool->ring = pool->pure;
 	if (!err)
 		err = alloc_members(pool);
 	snprintf(pool->name, sizeof(pool->name), "%s", from->name);
@@ -158,7 +160,7 @@ static int fill_pool(struct change *change, const struct config_pool *from,
 	free(out);
 	if (!err)
 		keep_known(change->control, pool);
-	return err;
+	return err ? err : load_prepare(change->control, from, pool);
 }
 
 /* A ring whose members are named by id, as moves_change() compares them. */

@@ -21,6 +21,7 @@
 #include "dataplane/dataplane.h"
 #include "ring/moves.h"
 #include "ring/ring.h"
+#include "ring/spill.h"
 
 #define CONTROL_PATH_MAX   256
 #define CONTROL_NARROW_LEN 256
@@ -60,9 +61,31 @@ struct control_quic {
 };
 
 /**
+ * struct control_load - what a pool's load_cap goes by; all zero if it has none
+ * @members: how loaded each is; parallel to @ids of the pool, like the other arrays
+ * @packets: its counter when it was last measured
+ * @since_ms: it has lent something; 0: nothing now
+ * @measured_ms: when that was
+ * @next_ms: when the next step may be
+ * @step: number of the last one
+ */
+struct control_load {
+	double cap;
+	uint32_t interval_ms;
+	struct spill_member *members;
+	uint64_t *packets;
+	int64_t *since_ms;
+	int64_t measured_ms;
+	int64_t next_ms;
+	uint64_t step;
+};
+
+/**
  * struct control_pool - a live pool; the parallel of config.pools[i] of the same name
  * @id: in the data plane
- * @ring: what is live; ring->members ascend by name
+ * @pure: what the configuration and the health checks make; members ascend by name
+ * @spills: of @pure
+ * @ring: what is live: @pure with the spills on top; the same pointer if there are none
  * @ids: ids[i] is the data plane's id of ring->members[i]
  * @nexthops, @down, @takes, @flows, @quic: parallel to @ids; @down as health checks say;
  *	@takes: which flows it takes, BACKEND_TAKES_*, with all counted in; @flows is
@@ -75,6 +98,9 @@ struct control_quic {
 struct control_pool {
 	char name[CONFIG_NAME_MAX + 1];
 	uint32_t id;
+	struct ring *pure;
+	struct spills spills;
+	struct control_load load;
 	struct ring *ring;
 	uint32_t *ids;
 	struct nexthop_info *nexthops;
@@ -181,7 +207,8 @@ int control_refresh_rings(struct control *control, struct control_error *error);
  * control_tick() - let time pass for moving arcs and draining backends
  *
  * To be called about once a second. Ends learning times, settles arcs whose old flows
- * are gone, and lets drained backends leave. Cheap while nothing moves.
+ * are gone, lets drained backends leave, and has overloaded ones lend arcs. Cheap while
+ * nothing moves.
  *
  * Return: 0; -errno with @error filled; the next tick tries again.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Time passes: learning ends, arcs settle, drained backends leave. */
+/* Time passes: learning ends, arcs settle, drained backends leave, loaded ones lend. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/change.h"
+#include "control/load.h"
 
 /* Which pool and member an id stands for, while flows are counted. */
 struct census {
@@ -221,5 +222,6 @@ int control_tick(struct control *control, struct control_error *error)
 	if (err)
 		return control_fail(error, err, "cannot settle moving arcs: %s", strerror(-err));
 	control_watch_quic(control);
-	return tick_drains(control, error);
+	err = tick_drains(control, error);
+	return err ? err : load_tick(control, error);
 }

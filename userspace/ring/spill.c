@@ -221,7 +221,8 @@ static double room_of(const struct step *step, size_t member)
 {
 	const struct account *account = &step->accounts[member];
 
-	return step->members[member].takes && !account->over ? account->limit - account->load : -1;
+	/* Who takes no flows has a limit of 0. */
+	return account->over ? -1 : account->limit - account->load;
 }
 
 static void find_most_room(struct step *step)
