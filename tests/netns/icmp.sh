@@ -93,7 +93,7 @@ icmp() {
 	check 'the daemon starts' daemon_start
 	check 'all backends are up' wait_for 5 all_up
 	for vip in $NAT4 $NAT6 $DR4 $DR6; do
-		check "$vip answers ping of all sizes" pings "$vip"
+		check "case 6: $vip answers ping of all sizes" pings "$vip"
 		check "$vip answers 500 of ff" floods "$vip" ff
 		check "$vip answers 500 of 00" floods "$vip" 00
 	done
@@ -104,7 +104,7 @@ icmp() {
 	done
 	for vip in $NAT4 $NAT6 $DR4 $DR6; do
 		first=$((first + COUNT))
-		check "$vip: backends are told of clients that are gone" leaves "$vip" $first
+		check "case 2: $vip: backends are told of clients that are gone" leaves "$vip" $first
 	done
 	check 'the daemon ends' daemon_end TERM
 	check "$NAT4 answers ping without it" pings $NAT4

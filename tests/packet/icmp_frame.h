@@ -94,4 +94,16 @@ static inline void icmp_error_of(struct frame *frame, const struct flow *flow)
 	icmp_error(frame, &answer, router, icmp_ip_len[frame_is_ipv6(&answer)] + 8);
 }
 
+/** icmp_echo() - make the shortest echo request from the source of @flow to its destination */
+static inline void icmp_echo(struct frame *frame, const struct flow *flow)
+{
+	bool ipv6 = flow->family == ENDPOINT_IPV6;
+
+	memset(frame->bytes, 2, FRAME_ETHERNET_LEN);
+	icmp_head(frame, ipv6, flow->source, flow->destination, ICMP_HEADER_LEN);
+	memset(&frame->bytes[icmp_at(frame)], 0, ICMP_HEADER_LEN);
+	frame->bytes[icmp_at(frame)] = ipv6 ? 128 : 8;
+	icmp_checksums(frame);
+}
+
 #endif

@@ -7,6 +7,7 @@
  * The library's answer is ring_owner() of XXH64 of xxHash; nothing of it goes
  * through bpf/. The program's answer is read from the frame that it sends.
  */
+#include "tests/packet/icmp_frame.h"
 #include "tests/packet/rig.h"
 #include "tests/unit/ring_reference.h"
 
@@ -17,6 +18,7 @@
 #define POOL	     511 /* the last one */
 #define FLOWS	     100000
 #define LOOKUP_EVERY 500
+#define ERROR_EVERY  10
 #define VIPS	     12 /* of four kinds and three ways to hash */
 #define BACKENDS     10000
 
@@ -72,18 +74,34 @@ static struct flow random_flow(struct rng *rng)
 	return random_flow_to(&vips[rng_below(rng, VIPS)], rng);
 }
 
-/* The backend that the program sends @flow to; all but the MAC addresses must stay. */
+/* The backend that the program sends @frame to; all but the MAC addresses must stay. */
+static uint32_t frame_backend(const struct frame *frame)
+{
+	struct frame out;
+
+	assert_int_equal(rig_run(&rig, rig.ingress, frame, &out), XDP_TX);
+	assert_int_equal(out.len, frame->len);
+	assert_memory_equal(out.bytes + 12, frame->bytes + 12, frame->len - 12);
+	return rig_backend_of(&out);
+}
+
 static uint32_t program_backend(const struct flow *flow, uint64_t fill)
 {
 	const struct frame_spec spec = {
 		.flow = *flow, .ttl = 64, .payload_len = fill % 3, .fill = fill};
-	struct frame frame, out;
+	struct frame frame;
 
 	frame_build(&frame, &spec);
-	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &out), XDP_TX);
-	assert_int_equal(out.len, frame.len);
-	assert_memory_equal(out.bytes + 12, frame.bytes + 12, frame.len - 12);
-	return rig_backend_of(&out);
+	return frame_backend(&frame);
+}
+
+/* That of an ICMP error about the flow. */
+static uint32_t error_backend(const struct flow *flow)
+{
+	struct frame frame;
+
+	icmp_error_of(&frame, flow);
+	return frame_backend(&frame);
 }
 
 static void assert_lookup_agrees(const struct ring *ring, const struct flow *flow, uint64_t hash)
@@ -114,6 +132,8 @@ static void assert_random_flows_agree(const struct ring *ring, struct rng *rng)
 		assert_int_equal(program_backend(&flow, hash), expected);
 		if (i % LOOKUP_EVERY == 0)
 			assert_lookup_agrees(ring, &flow, hash);
+		if (i % ERROR_EVERY == 0)
+			assert_int_equal(error_backend(&flow), expected);
 	}
 	for (int i = 0; i < 4; i++)
 		assert_true(kinds[i / 2][i % 2] > flows_per_ring / 5);

@@ -36,11 +36,12 @@ def stays(what, frame, verdict):
 def rows_of_addresses():
     """Whatever protocol and ports the VIP of an address has."""
     for address in sorted({vip[0] for vip in VIPS}):
-        answered(f"echo to {address}", request_to(address))
+        answered(f"case 6: echo to {address}", request_to(address))
     runner.do("vip", address="203.0.113.5", protocol="sctp", port=36412, vip=50, pool=1)
-    answered("echo to the address of a VIP of SCTP", request_to("203.0.113.5"))
+    answered("case 6: echo to the address of a VIP of SCTP", request_to("203.0.113.5"))
     runner.do("vip", address="203.0.113.6", protocol="udp", port=1000, last=2000, vip=51, pool=1)
-    answered("echo to the address of a VIP with a range of ports", request_to("203.0.113.6"))
+    answered("case 6: echo to the address of a VIP with a range of ports",
+             request_to("203.0.113.6"))
     for address in ("203.0.113.7", "192.0.3.1", "10.0.1.5", "2001:db8::99", "2001:db9::1",
                     "c000:201::"):
         stays(f"echo to {address}, which is no VIP's", request_to(address).build(),
@@ -51,16 +52,17 @@ def rows_of_shapes():
     for address in SAMPLES:
         for length in list(range(0, 70)) + [255, 256, 548, 1399, 1400, 1471, 1472]:
             payload = bytes(i * 7 & 0xff for i in range(length))
-            answered(f"echo to {address}, payload of {length}", request_to(address, payload=payload))
+            answered(f"case 6: echo to {address}, payload of {length}",
+                     request_to(address, payload=payload))
         for length in (1, 18):
-            answered(f"echo to {address}, Ethernet padding of {length}",
+            answered(f"case 6: echo to {address}, Ethernet padding of {length}",
                      request_to(address, payload=b"", padding=b"\xa5" * length))
         for ttl in (0, 1, 2, 63, 64, 65, 255):
-            answered(f"echo to {address}, TTL {ttl}", request_to(address, ttl=ttl))
+            answered(f"case 6: echo to {address}, TTL {ttl}", request_to(address, ttl=ttl))
         for tags in ((Tag(7),), (Tag(0, prio=5),), (Tag(7, type=0x88a8), Tag(8))):
-            answered(f"echo to {address}, {len(tags)} tags", request_to(address, tags=tags))
+            answered(f"case 6: echo to {address}, {len(tags)} tags", request_to(address, tags=tags))
         far = "2001:db8:9::9" if ":" in address else "100.64.1.1"
-        answered(f"echo to {address} from afar", request_to(address).but(source=far))
+        answered(f"case 6: echo to {address} from afar", request_to(address).but(source=far))
     for flags in ("DF", "evil", "DF+evil"):
         answered(f"echo with flags {flags}", request_to("192.0.2.1", ip=(("flags", flags),)))
 
@@ -171,9 +173,10 @@ def rows_of_random():
                                  ident=rng.randrange(0x10000), sequence=rng.randrange(0x10000),
                                  ttl=rng.randrange(256))
             out = runner.run(request.build())
-            if out != ("TX", "TX_ECHO", answer_to(request).build()) or not is_valid(out[2], request):
+            right = ("TX", "TX_ECHO", answer_to(request).build())
+            if out != right or not is_valid(out[2], request):
                 wrong.append(request.build().hex())
-        tap.equal(wrong, [], f"{RANDOM} random requests to {address}")
+        tap.equal(wrong, [], f"case 6: {RANDOM} random requests to {address}")
 
 
 def rows_of_wrong_checksums():

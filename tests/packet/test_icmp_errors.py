@@ -60,7 +60,8 @@ def sent(what, flow, backend, kind="port unreachable", cut=8, answer=None, **fie
     answer = answer or answer_of(flow)
     err = error(answer, kind, cut, **fields)
     if backend.forward in ("ipip", "gue"):
-        frame = wrap(flow.but(tags=err.tags), backend, inner=err.but(padding=b"").build()[err.ip_at:])
+        inner = err.but(padding=b"").build()[err.ip_at:]
+        frame = wrap(flow.but(tags=err.tags), backend, inner=inner)
     else:
         frame = received(err, answer, cut, backend).build()
     tap.equal(runner.run(err.build()), (action, action + "_BACKEND", frame), what)
@@ -73,7 +74,8 @@ def stays(what, frame, verdict):
 def each(protocols=("tcp", "udp")):
     for address, backend in SAMPLES:
         for protocol in protocols:
-            yield f"{protocol} to {address} by {backend.forward}", to_vip(address, protocol), backend
+            flow = to_vip(address, protocol)
+            yield f"{protocol} to {address} by {backend.forward}", flow, backend
 
 
 def rows_of_each_vip():
@@ -81,14 +83,14 @@ def rows_of_each_vip():
         for protocol in ("tcp", "udp"):
             flow = to_vip(address, protocol, port or 4321)
             for kind in ERRORS[flow.is_ipv6]:
-                sent(f"{kind}, {protocol} to {address} port {port}", flow, backend, kind)
+                sent(f"case 2: {kind}, {protocol} to {address} port {port}", flow, backend, kind)
             sent(f"all of it quoted, {protocol} to {address} port {port}", flow, backend, cut=None)
     for backend in ENCAPS:
         for address in ENCAP_VIPS:
             for protocol in ("tcp", "udp"):
                 flow = to_vip(address, protocol, 1000 + backend.id)
                 for kind in ERRORS[flow.is_ipv6]:
-                    sent(f"{kind}, {protocol} to {address} by {backend.forward} to "
+                    sent(f"case 2: {kind}, {protocol} to {address} by {backend.forward} to "
                          f"{backend.address}", flow, backend, kind)
     sent("port 0 of a VIP", to_vip("192.0.2.2", "udp", 0), NAT4_KEEP)
     sent("port 81 of a VIP of any port", to_vip("192.0.2.2", "udp", 81), DR)
@@ -143,7 +145,8 @@ def rows_of_headers():
                 sent(f"{what}, flag {flags} in the quote", flow, backend,
                      answer=answer_of(flow).but(ip=(("flags", flags),)))
     flow = to_vip("2001:db8::3", "udp")
-    sent("AH in the quote, dr", flow, DR, answer=answer_of(flow).but(extensions=(authentication(),)))
+    sent("AH in the quote, dr", flow, DR,
+         answer=answer_of(flow).but(extensions=(authentication(),)))
     flow = to_vip("2001:db8::1", "udp")
     stays("AH in front of the error, nat",
           error(answer_of(flow), extensions=(authentication(),)).build(), "DROP_NAT_AUTHENTICATED")
@@ -170,6 +173,22 @@ def rows_of_sctp():
             sent(f"sctp to {address}, {cut} bytes", to_vip(address, "sctp"), DR, cut=cut)
 
 
+def rows_of_quic():
+    """What was sent to a client names no backend, whatever it looks like: by hash."""
+    other = NAT4
+    runner.do("vip", address="192.0.2.3", protocol="udp", port=443, vip=62, pool=DR.id, quic=2)
+    # Where a connection id would be if the error were UDP: the length of the quoted packet.
+    answer = answer_of(to_vip("192.0.2.3", "udp", 443))
+    octets = quoted(answer)[2:4].hex()
+    runner.do("quic_id", pool=DR.id, config=0, octets=octets, backend=other.id)
+    sent("a QUIC VIP", to_vip("192.0.2.3", "udp", 443), DR, cut=None)
+    short = answer.but(payload=b"\x40\0" + bytes.fromhex(octets) + bytes(20))
+    sent("a QUIC VIP, a short header is quoted", to_vip("192.0.2.3", "udp", 443), DR, cut=None,
+         answer=short)
+    sent("a QUIC VIP, all fields of an id", to_vip("192.0.2.3", "udp", 443), DR, cut=None,
+         answer=answer.but(ip=(("tos", 0),)))
+
+
 def rows_of_bad_quotes():
     for what, flow, _ in each(("udp",)):
         answer = answer_of(flow)
@@ -185,8 +204,8 @@ def rows_of_bad_quotes():
         other = answer.but(source="2001:db8::77" if flow.is_ipv6 else "192.0.2.77")
         stays(f"{what}, quotes another sender", error(other).but(destination=answer.source).build(),
               "PASS_QUOTE")
-        stays(f"{what}, quotes what the VIP got", error(flow).but(destination=answer.source).build(),
-              "PASS_QUOTE")
+        stays(f"{what}, quotes what the VIP got",
+              error(flow).but(destination=answer.source).build(), "PASS_QUOTE")
         stays(f"{what}, quotes another port of the VIP", error(answer.but(sport=4444)).build(),
               "PASS_QUOTE")
         nobody = other.source
@@ -219,7 +238,8 @@ def rows_of_quoted_fragments():
             tap.equal(runner.run(err.build()), ("TX", "TX_BACKEND", DR.receives(err).build()),
                       f"{what}, quotes the first fragment")
         nobody = "2001:db8::77" if flow.is_ipv6 else "192.0.2.77"
-        err = error(answer.but(source=nobody)).but(payload=answer.but(source=nobody).pieces(7)[1][14:])
+        other = answer.but(source=nobody)
+        err = error(other).but(payload=other.pieces(7)[1][14:])
         stays(f"{what}, to no VIP, quotes a later fragment", err.build(), "PASS_QUOTE")
     answer = answer_of(to_vip("2001:db8::1", "udp"))
     for headers, verdict in (((routing(1),), "PASS_SEGMENTS_LEFT"),
@@ -258,6 +278,7 @@ rows_of_cuts()
 rows_of_headers()
 rows_of_udp_checksums()
 rows_of_sctp()
+rows_of_quic()
 rows_of_bad_quotes()
 rows_of_quoted_fragments()
 rows_of_fragmented_errors()

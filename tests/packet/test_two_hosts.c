@@ -158,7 +158,7 @@ static void test_after_learning(void **state)
 }
 
 /* An ICMP error may come to a host that has never seen its flow. */
-static void test_errors(void **state)
+static void case_3_errors(void **state)
 {
 	size_t moving = 0;
 
@@ -222,7 +222,7 @@ int main(void)
 		cmocka_unit_test_setup(test_new_flows, setup),
 		cmocka_unit_test_setup(test_after_learning, setup),
 		cmocka_unit_test_setup(test_one_knows_first, setup),
-		cmocka_unit_test_setup(test_errors, setup),
+		cmocka_unit_test_setup(case_3_errors, setup),
 	};
 	const struct moves none = {};
 	int failed;

@@ -4,6 +4,7 @@
  * dataplane_lookup() find the VIP that the obvious walk finds. And while one set takes
  * the place of another, packets whose VIP is in both always find it.
  */
+#include "tests/packet/icmp_frame.h"
 #include "tests/packet/rig.h"
 #include "tests/unit/vip_reference.h"
 
@@ -148,11 +149,19 @@ static void assert_packet_finds(const struct packet_to *packet, const struct con
 		assert_int_equal(action, XDP_PASS);
 	}
 	assert_lookup_finds(&spec.flow, vip);
+	/* What is to be said of the flow goes the same way. */
+	icmp_error_of(&frame, &spec.flow);
+	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &out), action);
+	if (vip)
+		assert_int_equal(rig_backend_of(&out), pool_of(vip));
 }
 
-/* A fragment without ports is dropped if it goes to a VIP's address, and else let by. */
-static void assert_fragment_is_known(const struct config *config, const struct packet_to *packet,
-				     struct rng *rng)
+/*
+ * What has no ports knows a VIP by its address alone: a fragment is dropped, and an echo request
+ * answered. Else they are let by.
+ */
+static void assert_address_is_known(const struct config *config, const struct packet_to *packet,
+				    struct rng *rng)
 {
 	const struct frame_spec spec = {.flow = flow_to(packet, rng), .ttl = 64, .payload_len = 64};
 	struct frame whole, frame;
@@ -164,6 +173,8 @@ static void assert_fragment_is_known(const struct config *config, const struct p
 	build(&whole, &spec);
 	frame_fragment(&frame, &whole, 5, 32, 16);
 	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &frame), ours ? XDP_DROP : XDP_PASS);
+	icmp_echo(&frame, &spec.flow);
+	assert_int_equal(rig_run(&rig, rig.ingress, &frame, &frame), ours ? XDP_TX : XDP_PASS);
 }
 
 /* A daemon that starts reads from the maps which VIP has which id. */
@@ -202,7 +213,7 @@ static void test_random_sets(void **state)
 
 			assert_packet_finds(&packet, vip, &rng);
 			if (i % 10 == 0)
-				assert_fragment_is_known(&config, &packet, &rng);
+				assert_address_is_known(&config, &packet, &rng);
 			found += vip != NULL;
 			missed += !vip;
 		}
