@@ -14,7 +14,7 @@
 #include "bpf/parse.h"
 
 #define QUOTE_PORTS_LEN 4
-#define QUOTE_CHECK_LEN 18 /* of TCP: as far as its checksum, that nat may have to change */
+#define QUOTE_CHECK_LEN 18 /* TCP as far as its checksum, which nat may have to change */
 
 /* The packet that is quoted. Offsets count from the start of the frame. */
 struct quote {
@@ -123,6 +123,7 @@ static __always_inline enum verdict quote_read(struct xdp_md *ctx, __u32 at, __u
 	struct flow *flow = &packet->flow;
 	enum verdict verdict;
 	__be16 *ports;
+	__u32 len;
 
 	verdict = flow->family == ENDPOINT_IPV6 ? quote_read_ipv6(ctx, &quote, flow)
 						: quote_read_ipv4(ctx, &quote, flow);
@@ -130,12 +131,13 @@ static __always_inline enum verdict quote_read(struct xdp_md *ctx, __u32 at, __u
 		return verdict;
 	if (!protocol_has_ports(flow->protocol))
 		return PASS_QUOTE;
-	verdict = quote_has(ctx, &quote, quote.l4_at, QUOTE_PORTS_LEN);
+	if (quote.l4_at + QUOTE_PORTS_LEN > end)
+		return DROP_SHORT_QUOTE;
+	len = end - quote.l4_at;
+	verdict =
+		quote_has(ctx, &quote, quote.l4_at, len < QUOTE_CHECK_LEN ? len : QUOTE_CHECK_LEN);
 	if (verdict != CONTINUE)
 		return verdict;
-	/* Of what is quoted, that must not be in another buffer either. */
-	if (quote_has(ctx, &quote, quote.l4_at, QUOTE_CHECK_LEN) == PASS_SPLIT)
-		return PASS_SPLIT;
 	ports = start + (quote.l4_at & OFFSET_LIMIT);
 	if ((void *)(ports + 2) > (void *)(long)ctx->data_end)
 		return PASS_SPLIT;
@@ -143,7 +145,7 @@ static __always_inline enum verdict quote_read(struct xdp_md *ctx, __u32 at, __u
 	flow->destination_port = ports[0];
 	packet->quote_at = quote.at;
 	packet->quote_l4_at = quote.l4_at;
-	packet->quote_l4_len = end - quote.l4_at;
+	packet->quote_l4_len = len;
 	return CONTINUE;
 }
 

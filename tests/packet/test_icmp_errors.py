@@ -252,6 +252,28 @@ def rows_of_quoted_fragments():
               err.but(payload=err.payload[:40 + length]).build(), "DROP_SHORT_QUOTE")
 
 
+def rows_of_split_frames():
+    """All that is read or changed is in the frame's first buffer, or the kernel gets it whole."""
+    for what, flow, backend in each():
+        for cut in (8, None):
+            answer = answer_of(flow).but(payload=bytes(3))
+            err = error(answer, cut=cut)
+            frame, expected = err.build(), received(err, answer, cut, backend).build()
+            quoted_len = len(quoted(answer, 0))
+            # As far as TCP's checksum, or to the end if that is not quoted.
+            least = min(err.l4_at + 8 + quoted_len + 18, len(frame))
+            wrong, seen = [], 0
+            for linear in range(14, len(frame)):
+                found = runner.run_long(frame, linear)
+                if found is None:
+                    continue
+                seen += 1
+                if found != (("TX", "TX_BACKEND", expected) if linear >= least
+                             else ("PASS", "PASS_SPLIT", frame)):
+                    wrong.append(f"{linear} bytes: {found[1]}")
+            tap.ok(seen and not wrong, f"{what}, {cut} bytes, split anywhere", *wrong)
+
+
 def rows_of_fragmented_errors():
     """An error fits in a packet: what comes in pieces is the kernel's."""
     for address in ("192.0.2.1", "2001:db8::1"):
@@ -281,6 +303,7 @@ rows_of_sctp()
 rows_of_quic()
 rows_of_bad_quotes()
 rows_of_quoted_fragments()
+rows_of_split_frames()
 rows_of_fragmented_errors()
 rows_of_other_types()
 tap.finish()
