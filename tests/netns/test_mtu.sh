@@ -81,7 +81,7 @@ while read -r forward family fits; do
 		# One flight of segments, and what is sent again before the answer has its effect.
 		check "$what, VIP $vip: 5 MB from the client, who was told" \
 			rises TX_TOO_BIG 60 uploads "$vip"
-		check "$what, VIP $vip: $fits bytes fit" client_knows "$vip" "$fits"
+		check "case 1: $what, VIP $vip: $fits bytes fit" client_knows "$vip" "$fits"
 		check "$what, VIP $vip: and again, as it is known" uploads "$vip"
 		check "$what, VIP $vip: forget" forget_mtus
 	done

@@ -112,20 +112,22 @@ def rows_of_each_combination():
         most = fits(backend)
         sent(f"{name}: {most} bytes fit", packet_of(address, protocol, backend, most), backend)
         for length in (most + 1, most + 2, 1500 + (most == 1500), 1514, 1700):
-            refused(f"{name}: {length} bytes do not",
+            refused(f"case 5: {name}: {length} bytes do not",
                     packet_of(address, protocol, backend, length), most)
 
 
 def rows_of_the_field_case():
     """Numbers as they are in the case, and not from this file's own arithmetic."""
-    refused("1500 bytes of IPv4 with DF by ipip: 1480", packet_of(VIPS[0], "tcp", IPIP, 1500), 1480)
-    sent("1480 bytes pass", packet_of(VIPS[0], "tcp", IPIP, 1480), IPIP)
-    refused("1500 bytes of IPv6 in IPv6: 1460", packet_of(VIPS[1], "tcp", IPIP6, 1500), 1460)
-    sent("1460 bytes pass", packet_of(VIPS[1], "tcp", IPIP6, 1460), IPIP6)
+    refused("case 1: 1500 bytes of IPv4 with DF by ipip: 1480",
+            packet_of(VIPS[0], "tcp", IPIP, 1500), 1480)
+    sent("case 1: 1480 bytes pass", packet_of(VIPS[0], "tcp", IPIP, 1480), IPIP)
+    refused("case 1: 1500 bytes of IPv6 in IPv6: 1460",
+            packet_of(VIPS[1], "tcp", IPIP6, 1500), 1460)
+    sent("case 1: 1460 bytes pass", packet_of(VIPS[1], "tcp", IPIP6, 1460), IPIP6)
 
 
 def rows_of_headers():
-    """Tags stay; padding is no part of the packet; what is before layer 4 is quoted like the rest."""
+    """Tags stay; padding is no part of the packet; options are quoted like the rest."""
     for name, address, protocol, backend in each():
         most = fits(backend)
         for tags in (Tag(7),), (Tag(0, prio=5),), QINQ:
@@ -163,7 +165,7 @@ def rows_of_small_mtus():
     for mtu, most in ((1321, 1301), (1320, 1300), (1300, 1280), (1299, 1280), (1100, 1280)):
         runner.do("mtu", id=IPIP.id, mtu=mtu)
         packet = packet_of(VIPS[1], "udp", IPIP, mtu - 20 + 1)
-        refused(f"MTU {mtu}, IPv6", packet, most)
+        refused(f"case 1: MTU {mtu}, IPv6", packet, most)
     runner.do("mtu", id=IPIP.id, mtu=0)
     sent("an MTU that is not known", packet_of(VIPS[0], "udp", IPIP, 1700), IPIP)
     runner.do("mtu", id=IPIP.id, mtu=MTU)
