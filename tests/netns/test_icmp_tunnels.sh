@@ -12,7 +12,7 @@ for role in client b1 b2 b3; do
 	[ $role = client ] || check "$role: ringlb-backend attach" tunnels_attach $role
 	[ $role = client ] || check "$role: a service that answers again and again" icmp_serve $role
 done
-tunnels_config 1 2 3 >"$CONFIG"
+tunnels_config ipip gue 1 2 3 >"$CONFIG"
 for vip in $IPIP_VIPS; do config_vip "$vip" udp 7500 ipip4; done >>"$CONFIG"
 for vip in $GUE_VIPS; do config_vip "$vip" udp 7500 gue6; done >>"$CONFIG"
 check 'the daemon starts' daemon_start

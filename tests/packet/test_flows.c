@@ -3,8 +3,8 @@
  * The rules of bpf/flows.h, one row each, on a ring of one arc: what is sent, to which
  * backend it goes, and what is remembered of it. Each row runs for IPv4 and IPv6.
  *
- * Case 4: an ICMP error about the flow goes to the backend of any packet that opens nothing, and leaves
- * no trace. So before each of these one is sent, too.
+ * Case 4: an ICMP error about the flow goes to the backend of any packet that opens nothing, and
+ * leaves no trace. So before each of these one is sent, too.
  */
 #include "tests/packet/moving_setup.h"
 
