@@ -79,7 +79,7 @@ static __always_inline enum backend_verdict decapsulate(struct xdp_md *ctx)
 		return PASS_NOT_UNICAST;
 	if (!decap_is_local(&decap))
 		return PASS_NOT_LOCAL;
-	if (settings.from && !decap_is_from(&decap))
+	if (settings.from && !prefixes_cover(&backend_from, &decap.source))
 		return DROP_NOT_FROM;
 	if (!decap.lengths_fit)
 		return DROP_INNER_LENGTH;
@@ -108,7 +108,7 @@ int ringlb_clamp(struct __sk_buff *skb)
 
 	if (!clamp_read(data, end, &clamp))
 		return TC_ACT_UNSPEC;
-	if (bpf_map_lookup_elem(&backend_vips, &clamp.source))
+	if (prefixes_cover(&backend_vips, &clamp.source))
 		verdict_count(clamp_lower(skb, &clamp));
 	return TC_ACT_UNSPEC;
 }

@@ -17,14 +17,17 @@
 #define BACKEND_FROM_MAX   64
 #define BACKEND_GUE_PORT   6080 /* unless --gue-port says otherwise */
 
-/* Key of the maps `backend_vips` and `backend_locals`. `family` first: see the prefix. */
+/* Key of the map `backend_locals`. `family` first: see the prefix. */
 struct backend_address {
 	__u32 family; /* 4 or 6 */
 	__be32 address[4];
 };
 _Static_assert(sizeof(struct backend_address) == 20, "address is a raw map key");
 
-/* Key of the trie `backend_from`. `len_bits` counts the family too: 32 more than written. */
+/*
+ * Key of the tries `backend_vips` and `backend_from`. `len_bits` counts the family too: 32 more
+ * than written. A VIP that is one address has all its bits.
+ */
 struct backend_prefix {
 	__u32 len_bits;
 	struct backend_address address;

@@ -3,6 +3,8 @@
 #ifndef RINGLB_BPF_BACKEND_MAPS_H
 #define RINGLB_BPF_BACKEND_MAPS_H
 
+#include <stdbool.h>
+
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -12,9 +14,10 @@ const volatile struct backend_settings settings = {.gue_port = BACKEND_GUE_PORT}
 
 /* What this host serves. Keys only: the value means nothing. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(max_entries, BACKEND_VIPS_MAX);
-	__type(key, struct backend_address);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct backend_prefix);
 	__type(value, __u32);
 } backend_vips SEC(".maps");
 
@@ -49,6 +52,17 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } backend_counts SEC(".maps");
+
+/* Is @address in one of the prefixes of @trie? */
+static __always_inline bool prefixes_cover(void *trie, const struct backend_address *address)
+{
+	struct backend_prefix whole = {
+		.len_bits = BACKEND_FAMILY_BITS + 128,
+		.address = *address,
+	};
+
+	return bpf_map_lookup_elem(trie, &whole);
+}
 
 /* Per CPU, and a program runs on one CPU to its end: no atomics. */
 static __always_inline void verdict_count(enum backend_verdict verdict)

@@ -204,11 +204,6 @@ static __always_inline enum backend_verdict decap_gue(struct decap *decap)
 	return CONTINUE;
 }
 
-static __always_inline bool decap_is_vip(const struct backend_address *address)
-{
-	return bpf_map_lookup_elem(&backend_vips, address);
-}
-
 static __always_inline enum backend_verdict decap_inner_ipv4(struct decap *decap)
 {
 	struct iphdr *ip = decap->pos;
@@ -218,7 +213,7 @@ static __always_inline enum backend_verdict decap_inner_ipv4(struct decap *decap
 	if ((void *)(ip + 1) > decap->end || decap->left < sizeof(*ip) || ip->version != 4)
 		return PASS_INNER_BAD;
 	address_set_ipv4(&destination, ip->daddr);
-	if (!decap_is_vip(&destination))
+	if (!prefixes_cover(&backend_vips, &destination))
 		return PASS_NOT_VIP;
 	len = bpf_ntohs(ip->tot_len);
 	decap->lengths_fit = ip->ihl >= IPV4_IHL_MIN && len >= ip->ihl * 4U && len <= decap->left;
@@ -234,7 +229,7 @@ static __always_inline enum backend_verdict decap_inner_ipv6(struct decap *decap
 	if ((void *)(ip + 1) > decap->end || decap->left < sizeof(*ip) || ip->version != 6)
 		return PASS_INNER_BAD;
 	address_set_ipv6(&destination, &ip->daddr);
-	if (!decap_is_vip(&destination))
+	if (!prefixes_cover(&backend_vips, &destination))
 		return PASS_NOT_VIP;
 	decap->lengths_fit = bpf_ntohs(ip->payload_len) + sizeof(*ip) <= decap->left;
 	decap->inner_ecn = ip->flow_lbl[0] >> IPV6_CLASS_SHIFT & ECN_MASK;
@@ -255,16 +250,6 @@ static __always_inline bool decap_is_local(const struct decap *decap)
 	struct backend_address address = decap->destination;
 
 	return bpf_map_lookup_elem(&backend_locals, &address);
-}
-
-static __always_inline bool decap_is_from(const struct decap *decap)
-{
-	struct backend_prefix prefix = {
-		.len_bits = BACKEND_FAMILY_BITS + 128,
-		.address = decap->source,
-	};
-
-	return bpf_map_lookup_elem(&backend_from, &prefix);
 }
 
 /* Write the ECN field of the inner header, whose bounds decap_inner() checked. */

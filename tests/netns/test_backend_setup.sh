@@ -13,7 +13,12 @@ b1() { backend b1 "$@"; }
 as_before() { backend_is_as_before b1 "$BEFORE"; }
 attached() { ip -n "$TOPOLOGY_ID-b1" -o link show dev "$1" | grep prog/xdp; }
 sysctl_is() { is "$(on_b1 sysctl -n "$1")" "$2"; }
+PREFIX4=10.77.101.0/24 PREFIX6=fd77:101::/64
 vip_on_lo() { ip -n "$TOPOLOGY_ID-b1" -o addr show dev lo | grep -F " $1 "; }
+prefixes_are_local() {
+	ip -n "$TOPOLOGY_ID-b1" route show table local | grep -F "local $PREFIX4 dev lo" &&
+		ip -n "$TOPOLOGY_ID-b1" -6 route show table local | grep -F "local $PREFIX6 dev lo"
+}
 mode_is() { is "$(b1 status --json | jq -r '.[0].xdp')" "$1"; }
 
 # says PATTERN COMMAND...: it succeeds and says one line on stderr
@@ -95,7 +100,7 @@ accident() {
 }
 
 # shellcheck disable=SC2206 # none of them has blanks
-ATTACH=(attach eth0 --vip $VIP4 $VIP6 --mss-clamp 1392 --from 10.77.0.0/16 fd77::/16)
+ATTACH=(attach eth0 --vip $VIP4 $VIP6 $PREFIX4 $PREFIX6 --mss-clamp 1392 --from 10.77.0.0/16 fd77::/16)
 
 # Fail at each step: it says so on one line, and nothing is half applied.
 every_step_fails() {
@@ -166,6 +171,7 @@ backend_snapshot b1 >"$BEFORE"
 check 'attach' b1 "${ATTACH[@]}"
 check 'the IPv4 VIP is on lo, as /32' vip_on_lo $VIP4/32
 check 'the IPv6 VIP is on lo, as /128, and nobody connects from it' eval "vip_on_lo $VIP6/128 | grep deprecated"
+check 'prefixes are local' prefixes_are_local
 check 'arp_ignore' sysctl_is net.ipv4.conf.all.arp_ignore 1
 check 'arp_announce' sysctl_is net.ipv4.conf.all.arp_announce 2
 check 'rp_filter is loose' sysctl_is net.ipv4.conf.eth0.rp_filter 2
@@ -241,6 +247,15 @@ ip -n "$TOPOLOGY_ID-b1" addr del $VIP6/128 dev lo
 check 'a VIP is missing' backend_finds b1 "VIP $VIP6 is not on lo .ringlb-backend attach eth0"
 check 'attach mends it' b1 attach eth0
 check 'check is content' backend_fine b1
+ip -n "$TOPOLOGY_ID-b1" route del local $PREFIX4 dev lo
+ip -n "$TOPOLOGY_ID-b1" -6 route del local $PREFIX6 dev lo
+check 'a prefix is missing' backend_finds b1 "VIP $PREFIX4 is not on lo .ringlb-backend attach eth0"
+check 'attach mends it' b1 attach eth0
+check 'both are back' prefixes_are_local
+check 'check is content' backend_fine b1
+ip -n "$TOPOLOGY_ID-b1" addr add 10.77.101.7/32 dev eth0
+check 'an address of a prefix is where it must not be' backend_finds b1 "VIP $PREFIX4 is on another interface"
+ip -n "$TOPOLOGY_ID-b1" addr del 10.77.101.7/32 dev eth0
 ip -n "$TOPOLOGY_ID-b1" addr add $VIP4/32 dev eth0
 check 'a VIP is where it must not be' backend_finds b1 "VIP $VIP4 is on another interface"
 ip -n "$TOPOLOGY_ID-b1" addr del $VIP4/32 dev eth0
@@ -261,6 +276,15 @@ on_b1 tc qdisc del dev eth0 clsact
 check 'the tc program is missing' backend_finds b1 'tc program that lowers the MSS is not attached'
 check 'attach mends it' b1 attach eth0
 check 'check is content' backend_fine b1
+ip -n "$TOPOLOGY_ID-b1" route del local $PREFIX4 dev lo
+ip -n "$TOPOLOGY_ID-b1" -6 route del local $PREFIX6 dev lo
+check 'a prefix is missing' backend_finds b1 "VIP $PREFIX4 is not on lo .ringlb-backend attach eth0"
+check 'attach mends it' b1 attach eth0
+check 'both are back' prefixes_are_local
+check 'check is content' backend_fine b1
+ip -n "$TOPOLOGY_ID-b1" addr add 10.77.101.7/32 dev eth0
+check 'an address of a prefix is where it must not be' backend_finds b1 "VIP $PREFIX4 is on another interface"
+ip -n "$TOPOLOGY_ID-b1" addr del 10.77.101.7/32 dev eth0
 ip -n "$TOPOLOGY_ID-b1" addr add 10.77.2.99/24 dev eth0
 check 'an address that came later' backend_finds b1 'this host has addresses that the program does not know'
 check 'attach tells it' b1 attach eth0

@@ -81,6 +81,17 @@ check 'attach as check said' b1 attach eth0 --vip $VIP4 $VIP6 --mss-clamp 1392
 check 'the upload' uploads $VIP4
 check 'detach' b1 detach eth0
 
+# ---- prefixes ----
+
+check 'attach, for prefixes' b1 attach eth0 --vip 10.77.100.8/29 fd77:100::8/125 --mss-clamp 1392
+for vip in $VIP4 $VIP6; do
+	check "$vip of a prefix is served" gets $vip b1
+	check "$vip: an upload" uploads $vip
+done
+check 'check finds nothing wrong' backend_fine b1
+check 'detach' b1 detach eth0
+check 'nothing is served any more' refused gets $VIP4 b1 1
+
 # ---- what must not get in, and what check makes of it ----
 
 check 'attach, from elsewhere' b1 attach eth0 --vip $VIP4 $VIP6 --from 10.77.99.0/24

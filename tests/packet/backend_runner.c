@@ -80,7 +80,7 @@ static json_t *do_load(const json_t *command)
 	memset(counts, 0, sizeof(counts));
 	err = backend_bpf__load(skeleton);
 	if (!err)
-		err = fill(skeleton->maps.backend_vips, json_object_get(command, "vips"), false);
+		err = fill(skeleton->maps.backend_vips, json_object_get(command, "vips"), true);
 	if (!err)
 		err = fill(skeleton->maps.backend_locals, json_object_get(command, "locals"),
 			   false);

@@ -230,6 +230,21 @@ taken_out("mode gue, port 9", ether() / gue(4, inner(4), port=9), "PASS_GUE", in
 left_alone("mode gue, port 9: to the usual port", ether() / gue(4, inner(4)), "PASS_OTHER_PORT")
 tap.equal(runner.port(), GUE_PORT, "the port is remembered")
 
+# ---- prefixes among the VIPs ----
+
+runner.load(vips=["192.0.2.0/25", VIP6, "2001:db8:7:8000::/49"])
+for within, inside in (("192.0.2.0", True), ("192.0.2.127", True), ("192.0.2.128", False),
+                       ("192.0.1.255", False), (VIP6, True), ("2001:db8:7:8000::", True),
+                       ("2001:db8:7:ffff:ffff:ffff:ffff:ffff", True),
+                       ("2001:db8:7:7fff:ffff:ffff:ffff:ffff", False), ("2001:db8:8::", False)):
+    packet = inner(6 if ":" in within else 4, dst=within)
+    for name, tunnel in TUNNELS.items():
+        frame = ether() / tunnel(6, packet)
+        if inside:
+            taken_out(f"{name}: {within} is of a VIP's prefix", frame, verdict_of(name), packet)
+        else:
+            left_alone(f"{name}: {within} is beside it", frame, "PASS_NOT_VIP")
+
 # ---- --from ----
 
 runner.load(**{"from": ["10.0.0.0/29", "fd00::1/128", "172.16.0.0/12"]})

@@ -57,10 +57,14 @@ usage "the interface is missing, $hint" attach --vip 192.0.2.1
 usage "the interface is missing, $hint" detach
 usage "'attach' needs --vip ADDRESS, $hint" attach eth0 --mode dr
 usage "option '--vip' needs a value, $hint" attach eth0 --vip
-usage "--vip must be an address like 192.0.2.1 or 2001:db8::1, got '192.0.2'" attach eth0 --vip 192.0.2
-usage "--vip must be an address like 192.0.2.1 or 2001:db8::1, got '192.0.2.1/32'" attach eth0 --vip 192.0.2.1/32
-usage "--vip must be an address like 192.0.2.1 or 2001:db8::1, got ''" attach eth0 --vip=
-usage "--vip must be an address like 192.0.2.1 or 2001:db8::1, got 'x'" attach eth0 --vip 192.0.2.1 x
+must_vip='an address like 192.0.2.1 or 2001:db8::1, or a prefix like 192.0.2.0/24, without bits behind its length'
+usage "--vip must be $must_vip, got '192.0.2'" attach eth0 --vip 192.0.2
+usage "--vip must be $must_vip, got '192.0.2.1/24'" attach eth0 --vip 192.0.2.1/24
+usage "--vip must be $must_vip, got '2001:db8::/129'" attach eth0 --vip 2001:db8::/129
+usage "--vip must be $must_vip, got ''" attach eth0 --vip=
+usage "--vip must be $must_vip, got 'x'" attach eth0 --vip 192.0.2.1 x
+usage "--vip must be a prefix of /8 or longer, of /16 with IPv6, got '10.0.0.0/7'" attach eth0 --vip 10.0.0.0/7
+usage "--vip must be a prefix of /8 or longer, of /16 with IPv6, got '2000::/15'" attach eth0 --vip 2000::/15
 usage "--vip must be an address that others can reach, got '127.0.0.1'" attach eth0 --vip 127.0.0.1
 usage "--vip must be an address that others can reach, got 'ff02::1'" attach eth0 --vip ff02::1
 usage "IFACE must be the name of an interface, got 'a/b'" attach a/b --vip 192.0.2.1

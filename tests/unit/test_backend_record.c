@@ -48,8 +48,8 @@ static void test_address(void **state)
 
 static void test_prefix(void **state)
 {
-	const char *const good[] = {"10.0.0.0/8",    "10.0.0.1/32", "0.0.0.0/0",  "10.0.0.128/25",
-				    "2001:db8::/32", "::/0",	    "fd00::1/128"};
+	const char *const good[] = {"10.0.0.0/8",    "10.0.0.1", "0.0.0.0/0", "10.0.0.128/25",
+				    "2001:db8::/32", "::/0",	 "fd00::1"};
 	const char *const bad[] = {"10.0.0.1/31", "10.0.0.0/33", "10.0.0.0/",	  "10.0.0.0/-1",
 				   "10.0.0.0/ 8", "10.0.0.0/8x", "10.0.0.129/25", "fd00::1/127",
 				   "fd00::/129",  "/8",		 "10.0.0.0//8",	  "0.0.0.1/0"};
@@ -63,9 +63,9 @@ static void test_prefix(void **state)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(prefix_parse(bad[i], &prefix), -EINVAL);
-	assert_int_equal(prefix_parse("10.0.0.1", &prefix), 0);
+	assert_int_equal(prefix_parse("10.0.0.1/32", &prefix), 0);
 	assert_int_equal(prefix.len_bits, BACKEND_FAMILY_BITS + 32);
-	assert_int_equal(prefix_parse("fd00::1", &prefix), 0);
+	assert_int_equal(prefix_parse("fd00::1/128", &prefix), 0);
 	assert_int_equal(prefix.len_bits, BACKEND_FAMILY_BITS + 128);
 }
 
@@ -110,16 +110,51 @@ static void test_set(void **state)
 	assert_int_equal(len, 3);
 	assert_false(addresses_have(set, len, &other));
 	assert_true(addresses_have(set, len, &set[1]));
-	assert_true(addresses_have_family(set, len, 4));
-	assert_true(addresses_have_family(set, len, 6));
-	assert_false(addresses_have_family(set, 0, 4));
+}
+
+static struct backend_prefix prefix_from(const char *text)
+{
+	struct backend_prefix prefix;
+
+	assert_int_equal(prefix_parse(text, &prefix), 0);
+	return prefix;
+}
+
+static void test_covers(void **state)
+{
+	const struct {
+		const char *prefix, *inside[3], *outside[3];
+	} cases[] = {
+		{"10.8.0.0/13",
+		 {"10.8.0.0", "10.15.255.255", "10.11.3.4"},
+		 {"10.7.255.255", "10.16.0.0", "a08::"}},
+		{"192.0.2.1",
+		 {"192.0.2.1", "192.0.2.1", "192.0.2.1"},
+		 {"192.0.2.0", "192.0.2.2", "::"}},
+		{"2001:db8:0:8000::/49",
+		 {"2001:db8:0:8000::", "2001:db8:0:ffff:ffff::1", "2001:db8:0:9000::"},
+		 {"2001:db8:0:7fff::1", "2001:db8:1:8000::", "32.1.13.184"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct backend_prefix prefix = prefix_from(cases[i].prefix);
+
+		for (size_t a = 0; a < 3; a++) {
+			const struct backend_address inside = address_of(cases[i].inside[a]);
+			const struct backend_address outside = address_of(cases[i].outside[a]);
+
+			assert_true(prefix_covers(&prefix, &inside));
+			assert_false(prefix_covers(&prefix, &outside));
+		}
+	}
 }
 
 static void add_vip(struct attach_options *options, const char *text)
 {
-	const struct backend_address vip = address_of(text);
+	const struct backend_prefix vip = prefix_from(text);
 
-	assert_int_equal(addresses_add(options->vips, &options->n_vips, BACKEND_VIPS_MAX, &vip), 0);
+	assert_int_equal(prefixes_add(options->vips, &options->n_vips, BACKEND_VIPS_MAX, &vip), 0);
 }
 
 /* Two interfaces with all that can be said of one. */
@@ -127,7 +162,7 @@ static void fill(struct record *record)
 {
 	struct record_interface *first = &record->interfaces[0];
 	struct record_interface *second = &record->interfaces[1];
-	struct backend_prefix prefix;
+	const struct backend_prefix from = prefix_from("10.0.0.0/8");
 
 	memset(record, 0, sizeof(*record));
 	record->n_interfaces = 2;
@@ -142,15 +177,16 @@ static void fill(struct record *record)
 	snprintf(first->options.egress, sizeof(first->options.egress), "eth1");
 	add_vip(&first->options, "192.0.2.1");
 	add_vip(&first->options, "2001:db8::1");
-	assert_int_equal(prefix_parse("10.0.0.0/8", &prefix), 0);
-	assert_int_equal(prefixes_add(first->options.from, &first->options.n_from, BACKEND_FROM_MAX,
-				      &prefix),
-			 0);
+	add_vip(&first->options, "198.51.100.0/24");
+	assert_int_equal(
+		prefixes_add(first->options.from, &first->options.n_from, BACKEND_FROM_MAX, &from),
+		0);
 	snprintf(second->name, sizeof(second->name), "a'b\"c\\d");
 	second->ifindex = 0x7fffffff;
 	second->options.mode = MODE_DR;
 	add_vip(&second->options, "2001:db8::2");
-	record->added[record->n_added++] = address_of("192.0.2.1");
+	record->added[record->n_added++] = prefix_from("198.51.100.0/24");
+	record->added[record->n_added++] = prefix_from("192.0.2.1");
 	record->arp_ignore = (struct change){.made = true, .before = 0, .set = 1};
 }
 
@@ -256,8 +292,9 @@ static void test_write_fails(void **state)
 static void test_find(void **state)
 {
 	struct record *record = malloc(sizeof(*record));
-	const struct backend_address vip = address_of("2001:db8::2"),
-				     other = address_of("10.0.0.1");
+	const struct backend_prefix vip = prefix_from("2001:db8::2"),
+				    other = prefix_from("10.0.0.1");
+	const struct backend_address inside = address_of("198.51.100.7");
 
 	(void)state;
 	fill(record);
@@ -269,6 +306,9 @@ static void test_find(void **state)
 	assert_null(record_find(record, "eth1", 0));
 	assert_true(record_uses_vip(record, &vip));
 	assert_false(record_uses_vip(record, &other));
+	assert_true(record_covers(record, &vip.address));
+	assert_true(record_covers(record, &inside));
+	assert_false(record_covers(record, &other.address));
 	assert_true(record_has_ipv4(record));
 	record_forget(record, &record->interfaces[0]);
 	assert_int_equal(record->n_interfaces, 1);
@@ -295,10 +335,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_address),	    cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_usable),	    cmocka_unit_test(test_set),
-		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_write_fails), cmocka_unit_test(test_find),
+		cmocka_unit_test(test_address), cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_usable),	cmocka_unit_test(test_set),
+		cmocka_unit_test(test_covers),	cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_write_fails),
+		cmocka_unit_test(test_find),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int family_of(const struct backend_address *address)
-{
-	return address->family == 4 ? AF_INET : AF_INET6;
-}
-
 struct backend_address address_from_bytes(int family, const void *bytes)
 {
 	struct backend_address address = {.family = family == AF_INET ? 4 : 6};
@@ -67,16 +62,34 @@ int prefix_parse(const char *text, struct backend_prefix *out)
 	}
 	if (!ends_at(&address, (unsigned int)bits))
 		return -EINVAL;
-	*out = (struct backend_prefix){
-		.len_bits = BACKEND_FAMILY_BITS + (uint32_t)bits,
-		.address = address,
-	};
+	*out = prefix_of(&address, (uint8_t)bits);
 	return 0;
+}
+
+struct backend_prefix prefix_of(const struct backend_address *address, uint8_t bits)
+{
+	return (struct backend_prefix){
+		.len_bits = BACKEND_FAMILY_BITS + bits,
+		.address = *address,
+	};
+}
+
+bool prefix_covers(const struct backend_prefix *prefix, const struct backend_address *address)
+{
+	const unsigned char *a = (const unsigned char *)prefix->address.address;
+	const unsigned char *b = (const unsigned char *)address->address;
+
+	if (prefix->address.family != address->family)
+		return false;
+	for (unsigned int i = 0; i < prefix_bits(prefix); i++)
+		if ((a[i / 8] ^ b[i / 8]) & 0x80 >> i % 8)
+			return false;
+	return true;
 }
 
 const char *address_text(const struct backend_address *address, char out[ADDRESS_TEXT_LEN])
 {
-	if (!inet_ntop(family_of(address), address->address, out, ADDRESS_TEXT_LEN))
+	if (!inet_ntop(address_family(address), address->address, out, ADDRESS_TEXT_LEN))
 		snprintf(out, ADDRESS_TEXT_LEN, "?");
 	return out;
 }
@@ -85,7 +98,8 @@ const char *prefix_text(const struct backend_prefix *prefix, char out[ADDRESS_TE
 {
 	size_t len = strlen(address_text(&prefix->address, out));
 
-	snprintf(out + len, ADDRESS_TEXT_LEN - len, "/%u", prefix->len_bits - BACKEND_FAMILY_BITS);
+	if (!prefix_is_address(prefix))
+		snprintf(out + len, ADDRESS_TEXT_LEN - len, "/%u", prefix_bits(prefix));
 	return out;
 }
 
@@ -101,8 +115,8 @@ bool address_is_usable(const struct backend_address *address)
 	       !IN6_IS_ADDR_V4MAPPED(ipv6);
 }
 
-/* Put @item into a set that is sorted by bytes. */
-static int set_add(void *set, uint32_t *len, size_t max, const void *item, size_t size)
+/* A set is sorted by bytes. */
+int set_add(void *set, uint32_t *len, size_t max, const void *item, size_t size)
 {
 	char *at = set;
 	uint32_t i;
@@ -135,21 +149,32 @@ int prefixes_add(struct backend_prefix *set, uint32_t *len, size_t max,
 	return set_add(set, len, max, prefix, sizeof(*prefix));
 }
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct backend_address));
+}
+
+static int compare_prefixes(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct backend_prefix));
 }
 
 bool addresses_have(const struct backend_address *set, uint32_t len,
 		    const struct backend_address *address)
 {
-	return bsearch(address, set, len, sizeof(*set), compare);
+	return bsearch(address, set, len, sizeof(*set), compare_addresses);
 }
 
-bool addresses_have_family(const struct backend_address *set, uint32_t len, uint32_t family)
+bool prefixes_have(const struct backend_prefix *set, uint32_t len,
+		   const struct backend_prefix *prefix)
+{
+	return bsearch(prefix, set, len, sizeof(*set), compare_prefixes);
+}
+
+bool prefixes_have_family(const struct backend_prefix *set, uint32_t len, uint32_t family)
 {
 	for (uint32_t i = 0; i < len; i++)
-		if (set[i].family == family)
+		if (set[i].address.family == family)
 			return true;
 	return false;
 }

@@ -13,6 +13,10 @@
 #define MSS_MIN 536
 #define MSS_MAX 65495
 
+/* As the load balancer's configuration has it: a shorter one is a slip of the pen. */
+#define PREFIX_MIN_IPV4 8
+#define PREFIX_MIN_IPV6 16
+
 /* What only attach takes. */
 enum given {
 	GIVEN_VIP = 1 << 0,
@@ -51,13 +55,18 @@ static int read_number(const char *what, const char *text, unsigned long min, un
 static int take_vip(struct parser *parser, const char *value)
 {
 	struct attach_options *options = &parser->out->options;
-	struct backend_address address;
+	struct backend_prefix vip;
 
-	if (address_parse(value, &address))
-		return wrong("--vip", "an address like 192.0.2.1 or 2001:db8::1", value);
-	if (!address_is_usable(&address))
+	if (prefix_parse(value, &vip))
+		return wrong("--vip",
+			     "an address like 192.0.2.1 or 2001:db8::1, or a prefix like "
+			     "192.0.2.0/24, without bits behind its length",
+			     value);
+	if (prefix_bits(&vip) < (vip.address.family == 4 ? PREFIX_MIN_IPV4 : PREFIX_MIN_IPV6))
+		return wrong("--vip", "a prefix of /8 or longer, of /16 with IPv6", value);
+	if (!address_is_usable(&vip.address))
 		return wrong("--vip", "an address that others can reach", value);
-	if (addresses_add(options->vips, &options->n_vips, BACKEND_VIPS_MAX, &address)) {
+	if (prefixes_add(options->vips, &options->n_vips, BACKEND_VIPS_MAX, &vip)) {
 		say("there are more than %d VIPs", BACKEND_VIPS_MAX);
 		return BACKEND_USAGE;
 	}

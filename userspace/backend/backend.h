@@ -45,7 +45,7 @@ struct attach_options {
 	char egress[IF_NAMESIZE];
 	uint32_t n_vips;
 	uint32_t n_from;
-	struct backend_address vips[BACKEND_VIPS_MAX];
+	struct backend_prefix vips[BACKEND_VIPS_MAX];
 	struct backend_prefix from[BACKEND_FROM_MAX];
 };
 

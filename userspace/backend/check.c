@@ -39,6 +39,14 @@ static void check_link(const struct check *check)
 	report_problem(check->report, remedy, "the interface is down");
 }
 
+static bool is_elsewhere(const struct host *host, const struct backend_prefix *vip)
+{
+	for (uint32_t i = 0; i < host->n_elsewhere; i++)
+		if (prefix_covers(vip, &host->elsewhere[i]))
+			return true;
+	return false;
+}
+
 static void check_vips(const struct check *check)
 {
 	const struct attach_options *options = &check->entry->options;
@@ -46,12 +54,12 @@ static void check_vips(const struct check *check)
 	char text[ADDRESS_TEXT_LEN];
 
 	for (uint32_t i = 0; i < options->n_vips; i++) {
-		const struct backend_address *vip = &options->vips[i];
+		const struct backend_prefix *vip = &options->vips[i];
 
-		address_text(vip, text);
-		if (!addresses_have(host->on_lo, host->n_on_lo, vip))
+		prefix_text(vip, text);
+		if (!prefixes_have(host->on_lo, host->n_on_lo, vip))
 			report_problem(check->report, check->again, "VIP %s is not on lo", text);
-		if (addresses_have(host->elsewhere, host->n_elsewhere, vip))
+		if (is_elsewhere(host, vip))
 			report_problem(check->report, "a VIP belongs on lo alone",
 				       "VIP %s is on another interface, which tells the network so",
 				       text);
@@ -76,7 +84,7 @@ static int check_settings(const struct check *check)
 	bool blocked = false;
 	int err;
 
-	if (!addresses_have_family(entry->options.vips, entry->options.n_vips, 4))
+	if (!prefixes_have_family(entry->options.vips, entry->options.n_vips, 4))
 		return 0;
 	err = host_arp_ignore(&setting);
 	if (!err && !setting.fits)
@@ -168,7 +176,7 @@ static void check_mss(const struct check *check)
 
 	if (options->mode == MODE_DR || link->mtu >= CLIENT_MTU + outer)
 		return;
-	inner = (addresses_have_family(options->vips, options->n_vips, 6) ? IPV6_LEN : IPV4_LEN) +
+	inner = (prefixes_have_family(options->vips, options->n_vips, 6) ? IPV6_LEN : IPV4_LEN) +
 		TCP_LEN;
 	if (link->mtu <= outer + inner)
 		return;
@@ -197,22 +205,22 @@ static int check_way_back(const struct check *check)
 	char text[ADDRESS_TEXT_LEN];
 
 	for (uint32_t i = 0; i < options->n_vips; i++) {
-		const struct backend_address *vip = &options->vips[i];
-		int err = address_parse(clients[vip->family == 6], &client);
+		const struct backend_prefix *vip = &options->vips[i];
+		int err = address_parse(clients[vip->address.family == 6], &client);
 
-		if (!err && addresses_have(check->host->on_lo, check->host->n_on_lo, vip)) {
-			err = netlink_route(check->netlink, vip, &client, &route);
+		if (!err && prefixes_have(check->host->on_lo, check->host->n_on_lo, vip)) {
+			err = netlink_route(check->netlink, &vip->address, &client, &route);
 			if (!err && !route.ifindex)
 				report_hint(check->report,
 					    "a default route, perhaps by ip rule from the VIP",
 					    "no way back to clients from VIP %s",
-					    address_text(vip, text));
+					    prefix_text(vip, text));
 			else if (!err && check->entry->egress_ifindex &&
 				 route.ifindex != check->entry->egress_ifindex)
 				report_hint(check->report, "--egress",
 					    "answers of VIP %s leave by another interface than the "
 					    "one where the MSS is lowered",
-					    address_text(vip, text));
+					    prefix_text(vip, text));
 		}
 		if (err)
 			return fail_with(check->failure, err, "cannot look up a route: %s",

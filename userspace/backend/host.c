@@ -43,19 +43,35 @@ static void note(struct reading *reading, struct backend_address *set, uint32_t 
 		reading->err = -ENOSPC;
 }
 
+static void note_on_lo(struct reading *reading, struct backend_prefix prefix)
+{
+	struct host *host = reading->host;
+
+	if (prefixes_add(host->on_lo, &host->n_on_lo, BACKEND_LOCALS_MAX, &prefix))
+		reading->err = -ENOSPC;
+}
+
+static void note_local(void *context, uint32_t ifindex, const struct backend_prefix *prefix)
+{
+	struct reading *reading = context;
+
+	if (ifindex == reading->host->lo)
+		note_on_lo(reading, *prefix);
+}
+
 static void note_address(void *context, const struct netlink_address *address)
 {
 	struct reading *reading = context;
 	struct host *host = reading->host;
 
 	if (address->ifindex == host->lo)
-		note(reading, host->on_lo, &host->n_on_lo, &address->address);
+		note_on_lo(reading, prefix_of(&address->address, address_bits(&address->address)));
 	else
 		note(reading, host->elsewhere, &host->n_elsewhere, &address->address);
 	if (address->ifindex == reading->ifindex && address->address.family == 4)
 		host->has_ipv4 = true;
 	if (address_is_usable(&address->address) &&
-	    !record_uses_vip(reading->record, &address->address))
+	    !record_covers(reading->record, &address->address))
 		note(reading, host->locals, &host->n_locals, &address->address);
 }
 
@@ -69,6 +85,8 @@ int host_read(struct host *host, struct netlink *netlink, uint32_t ifindex,
 	err = netlink_links(netlink, note_link, &reading);
 	if (!err)
 		err = netlink_addresses(netlink, note_address, &reading);
+	if (!err)
+		err = netlink_local_prefixes(netlink, note_local, &reading);
 	if (!err)
 		err = reading.err;
 	if (err == -ENOSPC)

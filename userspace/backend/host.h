@@ -14,7 +14,7 @@
 
 /**
  * struct host
- * @on_lo: addresses of the interface lo, sorted
+ * @on_lo: addresses of the interface lo, and prefixes that routes make local there, sorted
  * @elsewhere: those of all others, sorted
  * @locals: where packets for this host may be tunnelled to: all but loopback, link-local
  *	and VIPs, which host_read() is told
@@ -25,7 +25,7 @@ struct host {
 	uint32_t n_links;
 	struct netlink_link links[HOST_LINKS_MAX];
 	uint32_t n_on_lo;
-	struct backend_address on_lo[BACKEND_LOCALS_MAX];
+	struct backend_prefix on_lo[BACKEND_LOCALS_MAX];
 	uint32_t n_elsewhere;
 	struct backend_address elsewhere[BACKEND_LOCALS_MAX];
 	uint32_t n_locals;

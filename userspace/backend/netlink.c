@@ -13,21 +13,17 @@
 #include <sys/time.h>
 
 #include "backend/address.h"
+#include "backend/netlink_request.h"
 
-#define REQUEST_BYTES_MAX 256
-#define REPLY_BYTES_MAX	  65536
-#define REPLY_TIMEOUT_S	  1
-#define ATTEMPTS_MAX	  5 /* of a dump during which something changed */
+#define REPLY_BYTES_MAX 65536
+#define REPLY_TIMEOUT_S 1
+#define ATTEMPTS_MAX	5 /* of a dump during which something changed */
 
 struct netlink {
 	struct mnl_socket *socket;
 	uint32_t port;
 	uint32_t sequence;
 	_Alignas(struct nlmsghdr) char reply[REPLY_BYTES_MAX];
-};
-
-struct request {
-	_Alignas(struct nlmsghdr) char bytes[REQUEST_BYTES_MAX];
 };
 
 int netlink_open(struct netlink **out)
@@ -60,7 +56,7 @@ void netlink_close(struct netlink *netlink)
 	free(netlink);
 }
 
-static struct nlmsghdr *request_init(struct request *request, uint16_t type, uint16_t flags)
+struct nlmsghdr *netlink_request(struct request *request, uint16_t type, uint16_t flags)
 {
 	struct nlmsghdr *header = mnl_nlmsg_put_header(request->bytes);
 
@@ -69,9 +65,7 @@ static struct nlmsghdr *request_init(struct request *request, uint16_t type, uin
 	return header;
 }
 
-/* Send @request and show @each its answers, up to the acknowledgement or the end of the dump. */
-static int netlink_call(struct netlink *netlink, struct nlmsghdr *request, mnl_cb_t each,
-			void *context)
+int netlink_call(struct netlink *netlink, struct nlmsghdr *request, mnl_cb_t each, void *context)
 {
 	ssize_t received;
 	int result;
@@ -90,9 +84,7 @@ static int netlink_call(struct netlink *netlink, struct nlmsghdr *request, mnl_c
 	return result < 0 ? -errno : 0;
 }
 
-/* What one dump shows before it is cut short is shown again: @each must not mind. */
-static int netlink_dump(struct netlink *netlink, struct nlmsghdr *request, mnl_cb_t each,
-			void *context)
+int netlink_dump(struct netlink *netlink, struct nlmsghdr *request, mnl_cb_t each, void *context)
 {
 	int err = -EINTR;
 
@@ -156,7 +148,7 @@ int netlink_links(struct netlink *netlink,
 {
 	struct links links = {each, context};
 	struct request request;
-	struct nlmsghdr *header = request_init(&request, RTM_GETLINK, NLM_F_DUMP);
+	struct nlmsghdr *header = netlink_request(&request, RTM_GETLINK, NLM_F_DUMP);
 	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(header, sizeof(*ifi));
 
 	ifi->ifi_family = AF_UNSPEC;
@@ -203,57 +195,11 @@ int netlink_addresses(struct netlink *netlink,
 {
 	struct addresses addresses = {.each = each, .context = context};
 	struct request request;
-	struct nlmsghdr *header = request_init(&request, RTM_GETADDR, NLM_F_DUMP);
+	struct nlmsghdr *header = netlink_request(&request, RTM_GETADDR, NLM_F_DUMP);
 	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(header, sizeof(*ifa));
 
 	ifa->ifa_family = AF_UNSPEC;
 	return netlink_dump(netlink, header, address_message, &addresses);
-}
-
-static int family_of(const struct backend_address *address)
-{
-	return address->family == 4 ? AF_INET : AF_INET6;
-}
-
-static struct nlmsghdr *address_request(struct request *request, uint16_t type, uint16_t flags,
-					uint32_t ifindex, const struct backend_address *address)
-{
-	struct nlmsghdr *header = request_init(request, type, NLM_F_ACK | flags);
-	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(header, sizeof(*ifa));
-	size_t len_bytes = address_bits(address) / 8;
-
-	ifa->ifa_family = (uint8_t)family_of(address);
-	ifa->ifa_prefixlen = address_bits(address);
-	ifa->ifa_scope = RT_SCOPE_UNIVERSE;
-	ifa->ifa_index = ifindex;
-	mnl_attr_put(header, IFA_LOCAL, len_bytes, address->address);
-	mnl_attr_put(header, IFA_ADDRESS, len_bytes, address->address);
-	return header;
-}
-
-int netlink_add_address(struct netlink *netlink, uint32_t ifindex,
-			const struct backend_address *address)
-{
-	const struct ifa_cacheinfo deprecated = {.ifa_valid = UINT32_MAX};
-	struct request request;
-	struct nlmsghdr *header =
-		address_request(&request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, address);
-	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(header);
-
-	if (address->family == 6) {
-		ifa->ifa_flags = IFA_F_NODAD;
-		mnl_attr_put(header, IFA_CACHEINFO, sizeof(deprecated), &deprecated);
-	}
-	return netlink_call(netlink, header, NULL, NULL);
-}
-
-int netlink_remove_address(struct netlink *netlink, uint32_t ifindex,
-			   const struct backend_address *address)
-{
-	struct request request;
-
-	return netlink_call(netlink, address_request(&request, RTM_DELADDR, 0, ifindex, address),
-			    NULL, NULL);
 }
 
 struct qdiscs {
@@ -285,7 +231,7 @@ int netlink_has_clsact(struct netlink *netlink, uint32_t ifindex)
 {
 	struct qdiscs qdiscs = {.ifindex = (int)ifindex};
 	struct request request;
-	struct nlmsghdr *header = request_init(&request, RTM_GETQDISC, NLM_F_DUMP);
+	struct nlmsghdr *header = netlink_request(&request, RTM_GETQDISC, NLM_F_DUMP);
 	struct tcmsg *tcm = mnl_nlmsg_put_extra_header(header, sizeof(*tcm));
 	int err;
 
@@ -297,7 +243,7 @@ int netlink_has_clsact(struct netlink *netlink, uint32_t ifindex)
 static struct nlmsghdr *clsact_request(struct request *request, uint16_t type, uint16_t flags,
 				       uint32_t ifindex)
 {
-	struct nlmsghdr *header = request_init(request, type, NLM_F_ACK | flags);
+	struct nlmsghdr *header = netlink_request(request, type, NLM_F_ACK | flags);
 	struct tcmsg *tcm = mnl_nlmsg_put_extra_header(header, sizeof(*tcm));
 
 	tcm->tcm_ifindex = (int)ifindex;
@@ -341,7 +287,7 @@ int netlink_count_filters(struct netlink *netlink, uint32_t ifindex)
 
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
 		struct request request;
-		struct nlmsghdr *header = request_init(&request, RTM_GETTFILTER, NLM_F_DUMP);
+		struct nlmsghdr *header = netlink_request(&request, RTM_GETTFILTER, NLM_F_DUMP);
 		struct tcmsg *tcm = mnl_nlmsg_put_extra_header(header, sizeof(*tcm));
 		int before = count, err = -EINTR;
 
@@ -378,11 +324,11 @@ int netlink_route(struct netlink *netlink, const struct backend_address *from,
 		  const struct backend_address *to, struct netlink_route *route)
 {
 	struct request request;
-	struct nlmsghdr *header = request_init(&request, RTM_GETROUTE, 0);
+	struct nlmsghdr *header = netlink_request(&request, RTM_GETROUTE, 0);
 	struct rtmsg *rtm = mnl_nlmsg_put_extra_header(header, sizeof(*rtm));
 	int err;
 
-	rtm->rtm_family = (unsigned char)family_of(to);
+	rtm->rtm_family = (unsigned char)address_family(to);
 	rtm->rtm_dst_len = address_bits(to);
 	rtm->rtm_src_len = address_bits(from);
 	mnl_attr_put(header, RTA_DST, address_bits(to) / 8, to->address);

@@ -54,19 +54,24 @@ int netlink_addresses(struct netlink *netlink,
 		      void *context);
 
 /**
- * netlink_add_address() - give an interface an address that stands for itself alone
+ * netlink_add_vip() - give an interface an address that stands for itself alone, or have a
+ *	route make a prefix local there
  *
  * An IPv6 address skips duplicate address detection, as several hosts have it on purpose,
  * and counts as deprecated, so that no connection of this host starts from it.
  *
  * Return: 0; -EEXIST; -EACCES if IPv6 is switched off there; -errno
  */
-int netlink_add_address(struct netlink *netlink, uint32_t ifindex,
-			const struct backend_address *address);
+int netlink_add_vip(struct netlink *netlink, uint32_t ifindex, const struct backend_prefix *vip);
 
-/** netlink_remove_address() - Return: 0; -EADDRNOTAVAIL if it is not there; -errno */
-int netlink_remove_address(struct netlink *netlink, uint32_t ifindex,
-			   const struct backend_address *address);
+/** netlink_remove_vip() - Return: 0; -EADDRNOTAVAIL if it is not there; -errno */
+int netlink_remove_vip(struct netlink *netlink, uint32_t ifindex, const struct backend_prefix *vip);
+
+/** netlink_local_prefixes() - the same of prefixes that routes make local */
+int netlink_local_prefixes(struct netlink *netlink,
+			   void (*each)(void *context, uint32_t ifindex,
+					const struct backend_prefix *prefix),
+			   void *context);
 
 /** netlink_has_clsact() - Return: 1, 0, -errno */
 int netlink_has_clsact(struct netlink *netlink, uint32_t ifindex);

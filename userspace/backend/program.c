@@ -130,25 +130,28 @@ int program_look(const struct program_place *place, struct program_seen *seen,
 	return err;
 }
 
-static int read_addresses(int fd, struct backend_address *set, uint32_t *len, size_t max)
+/* All keys of a map, each of @size bytes, into a sorted set. */
+static int read_keys(int fd, void *set, uint32_t *len, size_t max, size_t size)
 {
-	struct backend_address key, *previous = NULL;
+	unsigned char key[sizeof(struct backend_prefix)];
+	void *previous = NULL;
 
 	*len = 0;
-	while (!bpf_map_get_next_key(fd, previous, &key)) {
-		if (addresses_add(set, len, max, &key))
+	while (!bpf_map_get_next_key(fd, previous, key)) {
+		if (set_add(set, len, max, key, size))
 			return -ENOSPC;
-		previous = &key;
+		previous = key;
 	}
 	return errno == ENOENT ? 0 : -errno;
 }
 
-static int write_addresses(int fd, const struct backend_address *set, uint32_t len)
+static int write_keys(int fd, const void *set, uint32_t len, size_t size)
 {
+	const unsigned char *key = set;
 	const uint32_t value = 1;
 
-	for (uint32_t i = 0; i < len; i++)
-		if (bpf_map_update_elem(fd, &set[i], &value, BPF_ANY))
+	for (uint32_t i = 0; i < len; i++, key += size)
+		if (bpf_map_update_elem(fd, key, &value, BPF_ANY))
 			return -errno;
 	return 0;
 }
@@ -162,12 +165,12 @@ static int update_locals(int program_fd, const struct backend_address *set, uint
 
 	if (fd < 0)
 		return fd;
-	err = read_addresses(fd, before, &n_before, BACKEND_LOCALS_MAX);
+	err = read_keys(fd, before, &n_before, BACKEND_LOCALS_MAX, sizeof(before[0]));
 	for (uint32_t i = 0; !err && i < n_before; i++)
 		if (!addresses_have(set, len, &before[i]) && bpf_map_delete_elem(fd, &before[i]))
 			err = -errno;
 	if (!err)
-		err = write_addresses(fd, set, len);
+		err = write_keys(fd, set, len, sizeof(set[0]));
 	close(fd);
 	return err;
 }
@@ -175,16 +178,15 @@ static int update_locals(int program_fd, const struct backend_address *set, uint
 static int fill_maps(struct backend_bpf *skeleton, const struct attach_options *options,
 		     const struct backend_address *locals, uint32_t n_locals)
 {
-	const uint32_t value = 1;
-	int err = write_addresses(bpf_map__fd(skeleton->maps.backend_vips), options->vips,
-				  options->n_vips);
+	int err = write_keys(bpf_map__fd(skeleton->maps.backend_vips), options->vips,
+			     options->n_vips, sizeof(options->vips[0]));
 
 	if (!err)
-		err = write_addresses(bpf_map__fd(skeleton->maps.backend_locals), locals, n_locals);
-	for (uint32_t i = 0; !err && i < options->n_from; i++)
-		if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.backend_from), &options->from[i],
-					&value, BPF_ANY))
-			err = -errno;
+		err = write_keys(bpf_map__fd(skeleton->maps.backend_locals), locals, n_locals,
+				 sizeof(locals[0]));
+	if (!err)
+		err = write_keys(bpf_map__fd(skeleton->maps.backend_from), options->from,
+				 options->n_from, sizeof(options->from[0]));
 	return err;
 }
 
@@ -366,14 +368,14 @@ static int read_counts(int program_fd, uint64_t counts[BACKEND_VERDICT_COUNT])
 	return err;
 }
 
-static int read_set(int program_fd, const char *name, struct backend_address *set, uint32_t *len,
-		    size_t max)
+static int read_set(int program_fd, const char *name, void *set, uint32_t *len, size_t max,
+		    size_t size)
 {
 	int fd = hook_map(program_fd, name), err;
 
 	if (fd < 0)
 		return fd;
-	err = read_addresses(fd, set, len, max);
+	err = read_keys(fd, set, len, max, size);
 	close(fd);
 	return err;
 }
@@ -405,11 +407,12 @@ int program_read(const struct program_place *place, struct program_facts *facts,
 		return fail_with(failure, -ENOENT, "no program is attached");
 	err = read_counts(fd, facts->counts);
 	if (!err)
-		err = read_set(fd, "backend_vips", facts->vips, &facts->n_vips, BACKEND_VIPS_MAX);
+		err = read_set(fd, "backend_vips", facts->vips, &facts->n_vips, BACKEND_VIPS_MAX,
+			       sizeof(facts->vips[0]));
 	/* The clamp alone has neither. */
 	if (!err && found.xdp.fd >= 0)
 		err = read_set(fd, "backend_locals", facts->locals, &facts->n_locals,
-			       BACKEND_LOCALS_MAX);
+			       BACKEND_LOCALS_MAX, sizeof(facts->locals[0]));
 	if (!err && found.xdp.fd >= 0)
 		err = read_port(fd, &facts->other_port);
 	found_release(&found);

@@ -40,7 +40,7 @@ struct program_facts {
 	uint32_t other_port; /* 0: there was none */
 	uint32_t n_vips;
 	uint32_t n_locals;
-	struct backend_address vips[BACKEND_VIPS_MAX];
+	struct backend_prefix vips[BACKEND_VIPS_MAX];
 	struct backend_address locals[BACKEND_LOCALS_MAX];
 };
 

@@ -202,13 +202,25 @@ void record_forget(struct record *record, struct record_interface *entry)
 	record->n_interfaces--;
 }
 
-bool record_uses_vip(const struct record *record, const struct backend_address *vip)
+bool record_uses_vip(const struct record *record, const struct backend_prefix *vip)
 {
 	for (uint32_t i = 0; i < record->n_interfaces; i++) {
 		const struct attach_options *options = &record->interfaces[i].options;
 
-		if (addresses_have(options->vips, options->n_vips, vip))
+		if (prefixes_have(options->vips, options->n_vips, vip))
 			return true;
+	}
+	return false;
+}
+
+bool record_covers(const struct record *record, const struct backend_address *address)
+{
+	for (uint32_t i = 0; i < record->n_interfaces; i++) {
+		const struct attach_options *options = &record->interfaces[i].options;
+
+		for (uint32_t v = 0; v < options->n_vips; v++)
+			if (prefix_covers(&options->vips[v], address))
+				return true;
 	}
 	return false;
 }
@@ -218,7 +230,7 @@ bool record_has_ipv4(const struct record *record)
 	for (uint32_t i = 0; i < record->n_interfaces; i++) {
 		const struct attach_options *options = &record->interfaces[i].options;
 
-		if (addresses_have_family(options->vips, options->n_vips, 4))
+		if (prefixes_have_family(options->vips, options->n_vips, 4))
 			return true;
 	}
 	return false;

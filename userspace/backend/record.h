@@ -44,7 +44,7 @@ struct record {
 	uint32_t n_interfaces;
 	struct record_interface interfaces[RECORD_INTERFACES_MAX];
 	uint32_t n_added;
-	struct backend_address added[BACKEND_VIPS_MAX];
+	struct backend_prefix added[BACKEND_VIPS_MAX];
 	struct change arp_ignore;
 	struct change arp_announce;
 };
@@ -80,7 +80,10 @@ struct record_interface *record_find(struct record *record, const char *ifname, 
 void record_forget(struct record *record, struct record_interface *entry);
 
 /** record_uses_vip() - does an interface of @record need @vip? */
-bool record_uses_vip(const struct record *record, const struct backend_address *vip);
+bool record_uses_vip(const struct record *record, const struct backend_prefix *vip);
+
+/** record_covers() - is @address in a VIP that an interface of @record has? */
+bool record_covers(const struct record *record, const struct backend_address *address);
 
 /** record_has_ipv4() - does an interface of @record have an IPv4 VIP? */
 bool record_has_ipv4(const struct record *record);

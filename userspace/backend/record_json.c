@@ -9,16 +9,6 @@
 
 #define RECORD_VERSION 1
 
-static json_t *addresses_to_json(const struct backend_address *addresses, uint32_t len)
-{
-	json_t *array = json_array();
-	char text[ADDRESS_TEXT_LEN];
-
-	for (uint32_t i = 0; i < len; i++)
-		json_array_append_new(array, json_string(address_text(&addresses[i], text)));
-	return array;
-}
-
 static json_t *prefixes_to_json(const struct backend_prefix *prefixes, uint32_t len)
 {
 	json_t *array = json_array();
@@ -33,7 +23,7 @@ json_t *options_to_json(const struct attach_options *options)
 {
 	return json_pack("{s:s, s:i, s:i, s:s, s:o, s:o}", "mode", mode_name(options->mode),
 			 "gue_port", options->gue_port, "mss", options->mss, "egress",
-			 options->egress, "vips", addresses_to_json(options->vips, options->n_vips),
+			 options->egress, "vips", prefixes_to_json(options->vips, options->n_vips),
 			 "from", prefixes_to_json(options->from, options->n_from));
 }
 
@@ -63,31 +53,13 @@ json_t *record_to_json(const struct record *record)
 			return NULL;
 		}
 	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "version", RECORD_VERSION, "interfaces",
-			 interfaces, "vips_added",
-			 addresses_to_json(record->added, record->n_added), "arp_ignore",
-			 change_to_json(&record->arp_ignore), "arp_announce",
+			 interfaces, "vips_added", prefixes_to_json(record->added, record->n_added),
+			 "arp_ignore", change_to_json(&record->arp_ignore), "arp_announce",
 			 change_to_json(&record->arp_announce));
 }
 
-static int addresses_from_json(const json_t *array, struct backend_address *set, uint32_t *len,
-			       size_t max)
-{
-	struct backend_address address;
-	size_t i;
-	json_t *item;
-
-	if (!json_is_array(array))
-		return -EINVAL;
-	json_array_foreach(array, i, item)
-	{
-		if (!json_is_string(item) || address_parse(json_string_value(item), &address) ||
-		    addresses_add(set, len, max, &address))
-			return -EINVAL;
-	}
-	return 0;
-}
-
-static int prefixes_from_json(const json_t *array, struct attach_options *options)
+static int prefixes_from_json(const json_t *array, struct backend_prefix *set, uint32_t *len,
+			      size_t max)
 {
 	struct backend_prefix prefix;
 	size_t i;
@@ -98,7 +70,7 @@ static int prefixes_from_json(const json_t *array, struct attach_options *option
 	json_array_foreach(array, i, item)
 	{
 		if (!json_is_string(item) || prefix_parse(json_string_value(item), &prefix) ||
-		    prefixes_add(options->from, &options->n_from, BACKEND_FROM_MAX, &prefix))
+		    prefixes_add(set, len, max, &prefix))
 			return -EINVAL;
 	}
 	return 0;
@@ -132,9 +104,9 @@ static int options_from_json(json_t *root, struct attach_options *options)
 	options->gue_port = (uint16_t)gue_port;
 	options->mss = (uint16_t)mss;
 	if (mode_from_name(mode, &options->mode) || name_copy(options->egress, egress) ||
-	    addresses_from_json(vips, options->vips, &options->n_vips, BACKEND_VIPS_MAX))
+	    prefixes_from_json(vips, options->vips, &options->n_vips, BACKEND_VIPS_MAX))
 		return -EINVAL;
-	return prefixes_from_json(from, options);
+	return prefixes_from_json(from, options->from, &options->n_from, BACKEND_FROM_MAX);
 }
 
 static int change_from_json(json_t *root, struct change *change)
@@ -188,7 +160,7 @@ int record_from_json(json_t *root, struct record *record)
 			return -EINVAL;
 		record->n_interfaces++;
 	}
-	if (addresses_from_json(added, record->added, &record->n_added, BACKEND_VIPS_MAX) ||
+	if (prefixes_from_json(added, record->added, &record->n_added, BACKEND_VIPS_MAX) ||
 	    change_from_json(arp_ignore, &record->arp_ignore))
 		return -EINVAL;
 	return change_from_json(arp_announce, &record->arp_announce);

@@ -203,7 +203,7 @@ static int plan_sysctls(struct setup *setup)
 	bool blocked = false;
 	int err;
 
-	if (!addresses_have_family(options->vips, options->n_vips, 4))
+	if (!prefixes_have_family(options->vips, options->n_vips, 4))
 		return 0;
 	err = host_arp_ignore(&setting);
 	if (!err) {
@@ -232,12 +232,12 @@ static int plan_vips(struct setup *setup)
 	const struct attach_options *options = &setup->entry->options;
 
 	for (uint32_t i = 0; i < options->n_vips; i++) {
-		const struct backend_address *vip = &options->vips[i];
+		const struct backend_prefix *vip = &options->vips[i];
 
-		if (addresses_have(setup->host->on_lo, setup->host->n_on_lo, vip))
+		if (prefixes_have(setup->host->on_lo, setup->host->n_on_lo, vip))
 			continue;
-		if (addresses_add(setup->after->added, &setup->after->n_added, BACKEND_VIPS_MAX,
-				  vip))
+		if (prefixes_add(setup->after->added, &setup->after->n_added, BACKEND_VIPS_MAX,
+				 vip))
 			return fail_with(setup->failure, -ENOSPC, "more than %d VIPs on this host",
 					 BACKEND_VIPS_MAX);
 	}
@@ -307,13 +307,13 @@ static int apply_vips(struct setup *setup)
 	char text[ADDRESS_TEXT_LEN];
 
 	for (uint32_t i = 0; i < after->n_added; i++) {
-		const struct backend_address *vip = &after->added[i];
-		int err = netlink_add_address(setup->netlink, setup->host->lo, vip);
+		const struct backend_prefix *vip = &after->added[i];
+		int err = netlink_add_vip(setup->netlink, setup->host->lo, vip);
 
 		if (err && err != -EEXIST)
 			return fail_with(setup->failure, err, "cannot add '%s' to lo: %s%s",
-					 address_text(vip, text), strerror(-err),
-					 vip->family == 6 && err == -EACCES
+					 prefix_text(vip, text), strerror(-err),
+					 vip->address.family == 6 && err == -EACCES
 						 ? " (is net/ipv6/conf/lo/disable_ipv6 1?)"
 						 : "");
 	}

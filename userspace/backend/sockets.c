@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/address.h"
+
 #define TCP_LISTENS   0x0a /* TCP_LISTEN, as the kernel numbers states */
 #define UDP_UNBOUND   0x07 /* TCP_CLOSE: not connected */
 #define WORD_DIGITS   8
@@ -55,18 +57,18 @@ static bool any_line(const char *path, bool (*is_it)(const struct line *line, co
 }
 
 /* A socket for all addresses of IPv6 takes IPv4 too, unless it was asked not to. */
-static bool takes(const struct line *line, const struct backend_address *address)
+static bool takes(const struct line *line, const struct backend_prefix *vip)
 {
 	static const uint32_t any[4];
+	struct backend_address address = {.family = line->n_words == 1 ? 4 : 6};
 
 	if (!memcmp(line->words, any, sizeof(any)))
-		return line->n_words == 4 || address->family == 4;
-	if (line->n_words == 1)
-		return address->family == 4 && line->words[0] == address->address[0];
-	if (address->family == 6)
-		return !memcmp(line->words, address->address, sizeof(line->words));
-	return !line->words[0] && !line->words[1] && line->words[2] == MAPPED_PREFIX &&
-	       line->words[3] == address->address[0];
+		return line->n_words == 4 || vip->address.family == 4;
+	memcpy(address.address, line->words, sizeof(address.address));
+	if (line->n_words == 4 && !line->words[0] && !line->words[1] &&
+	    line->words[2] == MAPPED_PREFIX)
+		address = (struct backend_address){.family = 4, .address = {line->words[3]}};
+	return prefix_covers(vip, &address);
 }
 
 static bool listens(const struct line *line, const void *context)
@@ -84,12 +86,12 @@ static bool has_port(const struct line *line, const void *context)
 	return line->port == *(const uint16_t *)context;
 }
 
-bool sockets_serve(const struct backend_address *address)
+bool sockets_serve(const struct backend_prefix *vip)
 {
-	return any_line("/proc/net/tcp", listens, address) ||
-	       any_line("/proc/net/tcp6", listens, address) ||
-	       any_line("/proc/net/udp", receives, address) ||
-	       any_line("/proc/net/udp6", receives, address);
+	return any_line("/proc/net/tcp", listens, vip) ||
+	       any_line("/proc/net/tcp6", listens, vip) ||
+	       any_line("/proc/net/udp", receives, vip) ||
+	       any_line("/proc/net/udp6", receives, vip);
 }
 
 bool sockets_have_udp(uint16_t port)

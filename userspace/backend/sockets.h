@@ -8,8 +8,8 @@
 
 #include "bpf/backend_abi.h"
 
-/** sockets_serve() - does a TCP or UDP socket take what is sent to @address? */
-bool sockets_serve(const struct backend_address *address);
+/** sockets_serve() - does a TCP or UDP socket take what is sent to an address of @vip? */
+bool sockets_serve(const struct backend_prefix *vip);
 
 /** sockets_have_udp() - is a UDP socket bound to @port, the kernel's own included? */
 bool sockets_have_udp(uint16_t port);

@@ -116,13 +116,13 @@ static bool has_interface(const struct record *record, const struct record_inter
 	return false;
 }
 
-static void undo_address(struct undo *undo, const struct backend_address *address)
+static void undo_vip(struct undo *undo, const struct backend_prefix *vip)
 {
 	char text[ADDRESS_TEXT_LEN];
-	int err = netlink_remove_address(undo->netlink, if_nametoindex("lo"), address);
+	int err = netlink_remove_vip(undo->netlink, if_nametoindex("lo"), vip);
 
 	if (err && err != -EADDRNOTAVAIL)
-		undo_failed(undo, err, "remove from lo", address_text(address, text));
+		undo_failed(undo, err, "remove from lo", prefix_text(vip, text));
 }
 
 /* Packets stop first; the settings that hide VIPs from ARP go once no VIP is left. */
@@ -136,8 +136,8 @@ int undo_record(const struct record *was, const struct record *is, struct netlin
 		if (!has_interface(is, &was->interfaces[i]))
 			undo_interface(&undo, &was->interfaces[i]);
 	for (uint32_t i = 0; i < was->n_added; i++)
-		if (!addresses_have(is->added, is->n_added, &was->added[i]))
-			undo_address(&undo, &was->added[i]);
+		if (!prefixes_have(is->added, is->n_added, &was->added[i]))
+			undo_vip(&undo, &was->added[i]);
 	for (uint32_t i = 0; i < was->n_interfaces; i++)
 		if (!has_interface(is, &was->interfaces[i]))
 			undo_rp_filter(&undo, &was->interfaces[i]);
