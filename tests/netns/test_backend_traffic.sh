@@ -85,8 +85,8 @@ check 'detach' b1 detach eth0
 
 check 'attach, for prefixes' b1 attach eth0 --vip 10.77.100.8/29 fd77:100::8/125 --mss-clamp 1392
 for vip in $VIP4 $VIP6; do
-	check "$vip of a prefix is served" gets $vip b1
-	check "$vip: an upload" uploads $vip
+	check "$vip of a prefix is served" gets "$vip" b1
+	check "$vip: an upload" uploads "$vip"
 done
 check 'check finds nothing wrong' backend_fine b1
 check 'detach' b1 detach eth0

@@ -50,6 +50,7 @@ balanced() {
 served_by() { is "$(asks "${@:2}" | awk '{ print $2 }' | sort -u)" "$1"; }
 
 B1=(b1 10.77.2.11 fd77:2::11)
+INSIDE=(inside 10.77.3.2 fd77:3::2)
 GUEST=(guest 10.77.2.50 fd77:2::50)
 
 # flow_of_b1 VIP BACKEND: who answers a flow of b1 that the ring gives to this backend
@@ -73,6 +74,18 @@ guest_comes() {
 		ip -n "$TOPOLOGY_ID-guest" -6 route add default via fd77:2::1 &&
 		topology_in guest sysctl -qw net.ipv4.conf.all.accept_redirects=0 \
 			net.ipv6.conf.eth0.accept_redirects=0
+}
+
+# A container behind b1, which routes for it.
+container_comes() {
+	local ns=$TOPOLOGY_ID-b1
+	topology_add_ns inside && topology_link inside eth0 b1 inside0 &&
+		topology_address inside eth0 3.2 && topology_address b1 inside0 3.1 &&
+		ip -n "$TOPOLOGY_ID-inside" route add default via 10.77.3.1 &&
+		ip -n "$TOPOLOGY_ID-inside" -6 route add default via fd77:3::1 &&
+		ip -n "$ns" route add 10.77.3.0/24 dev inside0 table 100 &&
+		ip -n "$ns" -6 route add fd77:3::/64 dev inside0 table 100 &&
+		topology_in b1 sysctl -qw net.ipv4.conf.all.forwarding=1 net.ipv6.conf.all.forwarding=1
 }
 
 # by_way_of_lb ROLE PEER-PART...: neighbours at 10.77.2.PART are reached through lb
@@ -114,12 +127,14 @@ for role in b1 b2; do
 	check "$role: neighbours are answered directly" replies_know_neighbours $role
 done
 check 'a neighbour of the backends' guest_comes
+check 'a container of a backend' container_comes
 hairpin_config >"$CONFIG"
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 
 for vip in $TUNNEL_VIPS; do
 	check "$vip on lo: a backend serves itself" served_by b1 "${B1[@]}" "$vip"
+	check "$vip: it serves a container that it routes for" served_by b1 "${INSIDE[@]}" "$vip"
 	check "$vip: a neighbour without it is balanced" balanced "${GUEST[@]}" "$vip"
 done
 
