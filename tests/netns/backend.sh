@@ -36,8 +36,8 @@ backend() {
 backend_snapshot() {
 	local ns=$TOPOLOGY_ID-$1 dev
 	ip -n "$ns" -o addr show | sed -E 's/ (valid|preferred)_lft [0-9]+sec//g'
-	ip -n "$ns" route show table local
-	ip -n "$ns" -6 route show table local
+	ip -n "$ns" route show table local proto boot
+	ip -n "$ns" -6 route show table local proto boot
 	topology_in "$1" sh -c 'cd /proc/sys/net/ipv4/conf && grep . */arp_ignore */arp_announce */rp_filter'
 	topology_in "$1" tc qdisc show
 	for dev in $(ip -n "$ns" -br link show | awk '{ sub("@.*", "", $1); print $1 }'); do

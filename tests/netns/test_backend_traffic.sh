@@ -116,7 +116,7 @@ check 'attach' b1 attach eth0 --vip $VIP4
 check 'a tunnel to another port' tunnel_start gue/6081 6
 check 'nothing comes out' refused gets $VIP4 b1 1
 # The tunnel is a program that may lag behind.
-check 'check says which' wait_for 5 backend_finds b1 'gue packets for VIPs came to UDP port 6081, not 6080 .--gue-port 6081'
+check 'check says which' wait_for 20 backend_finds b1 'gue packets for VIPs came to UDP port 6081, not 6080 .--gue-port 6081'
 check 'the tunnel ends' tunnel_end
 check 'detach' b1 detach eth0
 
