@@ -45,7 +45,7 @@ static __always_inline bool icmp_is_error(__u8 family, __u8 type)
 	       type == ICMP_PARAMETER_PROBLEM;
 }
 
-/* The addresses change places, which no checksum notices; the TTL does not. */
+/* That the addresses change places is nothing to any checksum; the new TTL is. */
 static __always_inline void echo_turn_ipv4(struct iphdr *ip)
 {
 	__be16 *word = (__be16 *)&ip->ttl, before = *word;
@@ -136,7 +136,7 @@ __attribute__((noinline)) int icmp_read(struct xdp_md *ctx, const struct span *s
 {
 	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct icmp_header *icmp = start + (at & OFFSET_LIMIT);
-	enum verdict verdict = PASS_OTHER_PROTOCOL;
+	enum verdict verdict;
 	__u32 packet_end;
 
 	if (!span || !packet)
