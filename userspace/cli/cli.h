@@ -47,6 +47,9 @@ struct cli_options {
 	const char *table;
 	const char *probes;
 	const char *preset;
+	const char *zipf;
+	const char *hot_keys;
+	const char *load_cap;
 	const char *svg;
 	bool positions;
 	bool csv;

@@ -41,6 +41,11 @@ static int add_table(struct output *output, const struct simulation_row *row)
 	table_cell(table, "%zu", row->built_before->bytes);
 	table_cell(table, "%.2f", row->build_ms);
 	table_cell(table, "%.0f", row->lookup_ns);
+	table_cell(table, row->sets ? "%zu" : "-", row->sets);
+	if (!output->options->load_cap)
+		return CLI_DONE;
+	table_cell(table, row->bounded.peak > 0 ? "%.4f" : "-", row->bounded.peak);
+	table_cell(table, row->bounded.peak > 0 ? "%.4f" : "-", row->bounded.spilled);
 	return CLI_DONE;
 }
 
@@ -52,6 +57,12 @@ static json_t *keys_json(const struct scheme_built *built, const struct experime
 		json_object_set_new(object, built->members[i].name,
 				    json_integer((json_int_t)load->keys[i]));
 	return object;
+}
+
+/* Null where no load cap was asked for, or the scheme has none. */
+static json_t *known(const struct simulation_row *row, double value)
+{
+	return row->bounded.peak > 0 ? json_real(value) : json_null();
 }
 
 static int add_json(struct output *output, const struct simulation_row *row)
@@ -71,6 +82,10 @@ static int add_json(struct output *output, const struct simulation_row *row)
 		cli_error("out of memory");
 		return CLI_FAILED;
 	}
+	json_object_set_new(object, "sets_of_3",
+			    row->sets ? json_integer((json_int_t)row->sets) : json_null());
+	json_object_set_new(object, "peak_capped", known(row, row->bounded.peak));
+	json_object_set_new(object, "spilled", known(row, row->bounded.spilled));
 	json_object_set_new(object, "keys", keys_json(row->built_before, &row->before));
 	json_object_set_new(object, "keys_after", keys_json(row->built_after, &row->after));
 	return CLI_DONE;
@@ -78,10 +93,16 @@ static int add_json(struct output *output, const struct simulation_row *row)
 
 static int add_csv(const struct simulation_row *row)
 {
-	printf("%s,%zu,%zu,%u,%zu,%zu,%.6f,%.6f,%zu,%.6f,%.6f,%zu,%.3f,%.1f\n", row->scheme->name,
+	printf("%s,%zu,%zu,%u,%zu,%zu,%.6f,%.6f,%zu,%.6f,%.6f,%zu,%.3f,%.1f,", row->scheme->name,
 	       row->servers_before, row->servers_after, row->vnodes, row->n_keys, row->moves.moved,
 	       fraction(row, row->moves.moved), row->least, row->moves.astray, row->before.peak,
 	       row->before.cv, row->built_before->bytes, row->build_ms, row->lookup_ns);
+	if (row->sets)
+		printf("%zu", row->sets);
+	if (row->bounded.peak > 0)
+		printf(",%.6f,%.6f\n", row->bounded.peak, row->bounded.spilled);
+	else
+		puts(",,");
 	return CLI_DONE;
 }
 
@@ -123,11 +144,17 @@ static int finish(struct output *output, int status)
 static int run_simulation(const struct cli_options *options, char *const *keys)
 {
 	static const struct table_column columns[] = {
-		{"SCHEME", TABLE_LEFT},	 {"SERVERS", TABLE_RIGHT},   {"VNODES", TABLE_RIGHT},
-		{"MOVED", TABLE_RIGHT},	 {"FRACTION", TABLE_RIGHT},  {"LEAST", TABLE_RIGHT},
-		{"ASTRAY", TABLE_RIGHT}, {"PEAK/MEAN", TABLE_RIGHT}, {"CV", TABLE_RIGHT},
-		{"BYTES", TABLE_RIGHT},	 {"BUILD MS", TABLE_RIGHT},  {"LOOKUP NS", TABLE_RIGHT},
+		{"SCHEME", TABLE_LEFT},	    {"SERVERS", TABLE_RIGHT},
+		{"VNODES", TABLE_RIGHT},    {"MOVED", TABLE_RIGHT},
+		{"FRACTION", TABLE_RIGHT},  {"LEAST", TABLE_RIGHT},
+		{"ASTRAY", TABLE_RIGHT},    {"PEAK/MEAN", TABLE_RIGHT},
+		{"CV", TABLE_RIGHT},	    {"BYTES", TABLE_RIGHT},
+		{"BUILD MS", TABLE_RIGHT},  {"LOOKUP NS", TABLE_RIGHT},
+		{"SETS OF 3", TABLE_RIGHT}, {"CAPPED PEAK", TABLE_RIGHT},
+		{"SPILLED", TABLE_RIGHT},
 	};
+	/* The last two are about a cap. */
+	size_t n_columns = sizeof(columns) / sizeof(columns[0]) - (options->load_cap ? 0 : 2);
 	struct output output = {
 		.options = options,
 		.rows = json_array(),
@@ -136,11 +163,11 @@ static int run_simulation(const struct cli_options *options, char *const *keys)
 	struct simulation simulation;
 	int status = output.points ? simulation_read(&simulation, options, keys) : CLI_FAILED;
 
-	table_init(&output.table, columns, sizeof(columns) / sizeof(columns[0]));
+	table_init(&output.table, columns, n_columns);
 	if (!status) {
 		if (options->csv)
 			puts("scheme,servers,to,vnodes,keys,moved,fraction,least,astray,peak,cv,"
-			     "bytes,build_ms,lookup_ns");
+			     "bytes,build_ms,lookup_ns,sets_of_3,peak_capped,spilled");
 		status = simulation_run(&simulation, add_row, &output);
 		simulation_release(&simulation);
 	}
@@ -165,15 +192,20 @@ const struct cli_command cmd_simulate = {
 	.optional = true,
 	.options = CLI_FLEET | CLI_TO | CLI_SIMULATE | CLI_SVG,
 	.summary = "compare ways to give keys to servers",
-	.about = "Gives the same keys to a fleet before and after a change, by several schemes,\n"
-		 "and shows how many move, beside the least that can, how even the load is, and\n"
-		 "what it costs in memory and time. --servers and --vnodes take lists: 4,10,100.\n"
-		 "Without --to one more server joins. ASTRAY keys moved between servers that\n"
-		 "nothing happened to.",
+	.about =
+		"Gives the same keys to a fleet before and after a change, by several schemes,\n"
+		"and shows how many move, beside the least that can, how even the load is, and\n"
+		"what it costs in memory and time. --servers and --vnodes take lists: 4,10,100.\n"
+		"Without --to one more server joins. ASTRAY keys moved between servers that\n"
+		"nothing happened to. SETS OF 3 neighbours hold a key together if each has three\n"
+		"replicas. PEAK/MEAN and CV are of the load: keys, or what --zipf and --hot-keys\n"
+		"make of them. With --load-cap, CAPPED PEAK is what is left of the peak once\n"
+		"servers have lent what is too much, and SPILLED the share of the hash space lent.",
 	.examples =
 		"  ringlb simulate --servers 16\n"
 		"  ringlb simulate --servers 10 --to 11 --count 1000000\n"
 		"  ringlb simulate --servers 4,10,100 --vnodes 1,100,1000 --schemes ring --csv\n"
+		"  ringlb simulate --servers 10 --zipf 1 --load-cap 1.25\n"
 		"  ringlb simulate --preset movement",
 	.run = run_simulate,
 };

@@ -10,6 +10,7 @@
 
 #include "cli/fleet.h"
 #include "cli/values.h"
+#include "config/text.h"
 
 #define KEYS_DEFAULT 200000
 #define KEYS_MOST    100000000
@@ -93,6 +94,55 @@ static int read_schemes(struct simulation *out, const char *text)
 	return CLI_DONE;
 }
 
+/* "5:0.3" are 5 keys with 30 % of the load. */
+static bool read_hot_keys(struct loads_spec *loads, const char *text)
+{
+	const char *colon = text ? strchr(text, ':') : NULL;
+	uint32_t share_milli;
+	uint64_t number = 0;
+	char count[16];
+
+	if (!text)
+		return true;
+	snprintf(count, sizeof(count), "%.*s", colon ? (int)(colon - text) : 0, text);
+	if (!colon || text_parse_seed(count, &number) || number < 1 || number > KEYS_MOST ||
+	    text_parse_weight(colon + 1, &share_milli) || share_milli > RING_WEIGHT_ONE) {
+		cli_error("hot keys must be like 5:0.3, so many with this share of the load, "
+			  "got '%s'",
+			  text);
+		return false;
+	}
+	loads->n_hot = number;
+	loads->hot_share = (double)share_milli / RING_WEIGHT_ONE;
+	return true;
+}
+
+static bool read_thousandths(const char *what, const char *text, uint32_t least, uint32_t most,
+			     const char *must, double *out)
+{
+	uint32_t milli;
+
+	if (!text)
+		return true;
+	if (text_parse_weight(text, &milli) || milli < least || milli > most) {
+		cli_error("%s must be %s with at most three decimals, got '%s'", what, must, text);
+		return false;
+	}
+	*out = (double)milli / RING_WEIGHT_ONE;
+	return true;
+}
+
+static int read_loads(struct simulation *out, const struct cli_options *options)
+{
+	return read_hot_keys(&out->loads, options->hot_keys) &&
+			       read_thousandths("zipf", options->zipf, 0, 10000, "0 to 10",
+						&out->loads.zipf) &&
+			       read_thousandths("load cap", options->load_cap, 1010, 10000,
+						"1.01 to 10", &out->load_cap)
+		       ? CLI_DONE
+		       : CLI_USAGE;
+}
+
 static int read_rest(struct simulation *out, const struct cli_options *options)
 {
 	struct cli_options single = *options;
@@ -132,6 +182,8 @@ int simulation_read(struct simulation *out, const struct cli_options *options, c
 		status = read_schemes(&read, options->schemes);
 	if (!status)
 		status = read_rest(&read, options);
+	if (!status)
+		status = read_loads(&read, options);
 	if (status)
 		simulation_release(&read);
 	else
@@ -200,17 +252,36 @@ static int explain(const struct scheme *scheme, int err)
 	return CLI_FAILED;
 }
 
-static int measure(struct trial *trial, const uint64_t *hashes, size_t n_keys,
-		   struct simulation_row *row)
+/* Keys, as hashes, and how often they are asked for. */
+struct keys {
+	uint64_t *hashes;
+	double *loads;
+	size_t n;
+};
+
+static int measure_more(const struct simulation *simulation, const struct trial *trial,
+			const struct keys *keys, struct simulation_row *row)
 {
+	int err = loads_replica_sets(&trial->before, SIMULATION_REPLICAS, &row->sets);
+
+	if (!err && simulation->load_cap > 0)
+		err = loads_bound(&trial->before, keys->hashes, keys->loads, keys->n,
+				  simulation->load_cap, &row->bounded);
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int measure(struct trial *trial, const struct keys *keys, struct simulation_row *row)
+{
+	size_t n_keys = keys->n;
 	double start = cpu_ms();
 	int err;
 
-	err = experiment_place(&trial->before, hashes, n_keys, trial->owners_before, &row->before);
+	err = experiment_place(&trial->before, keys->hashes, keys->loads, n_keys,
+			       trial->owners_before, &row->before);
 	row->lookup_ns = n_keys ? (cpu_ms() - start) * 1e6 / (double)n_keys : 0;
 	if (!err)
-		err = experiment_place(&trial->after, hashes, n_keys, trial->owners_after,
-				       &row->after);
+		err = experiment_place(&trial->after, keys->hashes, keys->loads, n_keys,
+				       trial->owners_after, &row->after);
 	if (!err)
 		err = experiment_compare(&trial->before, trial->owners_before, &trial->after,
 					 trial->owners_after, n_keys, &row->moves);
@@ -247,7 +318,7 @@ static int read_sets(const struct simulation *simulation, const char *servers, s
 }
 
 static int run_one(const struct simulation *simulation, const struct scheme *scheme,
-		   uint32_t vnodes, const struct sets *sets, const uint64_t *hashes, size_t n_keys,
+		   uint32_t vnodes, const struct sets *sets, const struct keys *keys,
 		   struct simulation_row *row, struct trial *trial)
 {
 	struct scheme_params params = simulation->params;
@@ -261,8 +332,8 @@ static int run_one(const struct simulation *simulation, const struct scheme *sch
 	if (!err)
 		err = scheme_build(&trial->after, scheme, &params, sets->after, sets->n_after);
 	if (!err)
-		err = measure(trial, hashes, n_keys, row);
-	return err;
+		err = measure(trial, keys, row);
+	return err ? err : measure_more(simulation, trial, keys, row);
 }
 
 static void show_progress(size_t done, size_t all)
@@ -274,26 +345,26 @@ static void show_progress(size_t done, size_t all)
 
 /* All vnodes and schemes for one pair of sets. */
 static int run_sets(const struct simulation *simulation, const struct sets *sets,
-		    const uint64_t *hashes, size_t n_keys, size_t *done,
+		    const struct keys *keys, size_t *done,
 		    int (*each)(void *context, const struct simulation_row *row), void *context)
 {
 	size_t all = simulation->n_servers * simulation->n_vnodes * simulation->n_schemes;
 	struct trial trial = {0};
 	int status = CLI_DONE;
 
-	trial.owners_before = malloc((n_keys + 1) * sizeof(uint16_t));
-	trial.owners_after = malloc((n_keys + 1) * sizeof(uint16_t));
+	trial.owners_before = malloc((keys->n + 1) * sizeof(uint16_t));
+	trial.owners_after = malloc((keys->n + 1) * sizeof(uint16_t));
 	if (!trial.owners_before || !trial.owners_after)
 		status = no_memory();
 	for (size_t i = 0; !status && i < simulation->n_vnodes * simulation->n_schemes; i++) {
 		const struct scheme *scheme = simulation->schemes[i % simulation->n_schemes];
 		uint32_t vnodes = simulation->vnodes[i / simulation->n_schemes];
 		struct simulation_row row;
-		int err = run_one(simulation, scheme, vnodes, sets, hashes, n_keys, &row, &trial);
+		int err = run_one(simulation, scheme, vnodes, sets, keys, &row, &trial);
 
 		status = err ? explain(scheme, err) : each(context, &row);
-		free(row.before.keys);
-		free(row.after.keys);
+		experiment_load_release(&row.before);
+		experiment_load_release(&row.after);
 		scheme_release(&trial.before);
 		scheme_release(&trial.after);
 		show_progress(++*done, all);
@@ -306,19 +377,22 @@ static int run_sets(const struct simulation *simulation, const struct sets *sets
 int simulation_run(const struct simulation *simulation,
 		   int (*row)(void *context, const struct simulation_row *row), void *context)
 {
-	size_t n_keys, done = 0;
-	uint64_t *hashes = hash_keys(simulation, &n_keys);
-	int status = hashes ? CLI_DONE : no_memory();
+	struct keys keys = {.hashes = hash_keys(simulation, &keys.n)};
+	size_t done = 0;
+	int status;
 
+	keys.loads = loads_make(&simulation->loads, keys.n);
+	status = keys.hashes && keys.loads ? CLI_DONE : no_memory();
 	for (size_t i = 0; !status && i < simulation->n_servers; i++) {
 		struct sets sets = {0};
 
 		status = read_sets(simulation, simulation->servers[i], &sets);
 		if (!status)
-			status = run_sets(simulation, &sets, hashes, n_keys, &done, row, context);
+			status = run_sets(simulation, &sets, &keys, &done, row, context);
 		free(sets.before);
 		free(sets.after);
 	}
-	free(hashes);
+	free(keys.hashes);
+	free(keys.loads);
 	return status;
 }

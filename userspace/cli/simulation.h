@@ -7,8 +7,12 @@
 
 #include "cli/cli.h"
 #include "schemes/experiment.h"
+#include "schemes/loads.h"
 
 #define SIMULATION_LIST_MAX 64
+
+/* Members that have a key, for the number of sets of them. */
+#define SIMULATION_REPLICAS 3
 
 /**
  * struct simulation - the product of all lists is run, each on the same keys
@@ -16,6 +20,8 @@
  * @to: the set after it; NULL: one more server
  * @prefix, @n_keys: key i is "PREFIXi"
  * @keys: instead, keys that are given; NULL-terminated
+ * @loads: how often keys are asked for
+ * @load_cap: of rings; 0: none
  */
 struct simulation {
 	const char *servers[SIMULATION_LIST_MAX];
@@ -28,11 +34,16 @@ struct simulation {
 	const char *prefix;
 	uint64_t n_keys;
 	char *const *keys;
+	struct loads_spec loads;
+	double load_cap;
 	struct scheme_params params;
 	char *text; /* what servers[] points into */
 };
 
-/* One row of the result. */
+/*
+ * One row of the result. sets is the number of sets of SIMULATION_REPLICAS, and 0 where a
+ * scheme has none; bounded is all 0 without a load_cap or if it is no ring.
+ */
 struct simulation_row {
 	const struct scheme *scheme;
 	size_t servers_before;
@@ -47,6 +58,8 @@ struct simulation_row {
 	const struct scheme_built *built_after;
 	double build_ms;
 	double lookup_ns;
+	size_t sets;
+	struct loads_bounded bounded;
 };
 
 /** simulation_read() - Return: enum cli_exit, with the reason on stderr. */

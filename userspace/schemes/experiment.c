@@ -22,14 +22,16 @@ static double weight_sum(const struct scheme_built *built)
 	return sum;
 }
 
-static void measure(const struct scheme_built *built, size_t n_keys, struct experiment_load *load)
+static void measure(const struct scheme_built *built, struct experiment_load *load)
 {
-	double sum = weight_sum(built), squares = 0, n = (double)built->n_members;
+	double total = 0, sum = weight_sum(built), squares = 0, n = (double)built->n_members;
 
 	load->peak = 0;
+	for (size_t i = 0; i < built->n_members; i++)
+		total += load->loads[i];
 	for (size_t i = 0; i < built->n_members; i++) {
-		double expected = (double)n_keys * weight_of(built, i) / sum;
-		double relative = expected > 0 ? (double)load->keys[i] / expected : 0;
+		double expected = total * weight_of(built, i) / sum;
+		double relative = expected > 0 ? load->loads[i] / expected : 0;
 
 		load->peak = relative > load->peak ? relative : load->peak;
 		squares += (relative - 1) * (relative - 1);
@@ -37,18 +39,27 @@ static void measure(const struct scheme_built *built, size_t n_keys, struct expe
 	load->cv = sqrt(squares / n);
 }
 
-int experiment_place(const struct scheme_built *built, const uint64_t *hashes, size_t n_keys,
-		     uint16_t *owners, struct experiment_load *load)
+int experiment_place(const struct scheme_built *built, const uint64_t *hashes, const double *loads,
+		     size_t n_keys, uint16_t *owners, struct experiment_load *load)
 {
 	load->keys = calloc(built->n_members, sizeof(*load->keys));
-	if (!load->keys)
+	load->loads = calloc(built->n_members, sizeof(*load->loads));
+	if (!load->keys || !load->loads)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_keys; i++) {
 		owners[i] = built->scheme->owner(built, hashes[i]);
 		load->keys[owners[i]]++;
+		load->loads[owners[i]] += loads[i];
 	}
-	measure(built, n_keys, load);
+	measure(built, load);
 	return 0;
+}
+
+void experiment_load_release(struct experiment_load *load)
+{
+	free(load->keys);
+	free(load->loads);
+	*load = (struct experiment_load){0};
 }
 
 static int compare_names(const void *a, const void *b)

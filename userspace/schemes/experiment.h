@@ -11,23 +11,28 @@
 /**
  * struct experiment_load - how the keys are spread over the servers of one set
  * @keys: keys of each member of @built
- * @cv, @peak: of keys / (keys that its weight asks for)
+ * @loads: what these are asked for, all together
+ * @cv, @peak: of loads / (what its weight asks for)
  */
 struct experiment_load {
 	size_t *keys;
+	double *loads;
 	double cv;
 	double peak;
 };
 
 /**
  * experiment_place() - the owner of each key
+ * @loads: of each key
  * @owners: receives @n_keys of them, indexes of built->members
- * @load: free() load->keys
+ * @load: experiment_load_release() it, also after an error
  *
  * Return: 0 or -ENOMEM.
  */
-int experiment_place(const struct scheme_built *built, const uint64_t *hashes, size_t n_keys,
-		     uint16_t *owners, struct experiment_load *load);
+int experiment_place(const struct scheme_built *built, const uint64_t *hashes, const double *loads,
+		     size_t n_keys, uint16_t *owners, struct experiment_load *load);
+
+void experiment_load_release(struct experiment_load *load);
 
 /**
  * struct experiment_moves - what became of the keys
