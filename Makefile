@@ -51,7 +51,7 @@ TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 all: $(PROGRAMS)
 
 help:
-	@echo 'make            build the programs into $(B)/'
+	@echo 'make            build ringlbd, ringlb and, for backends, ringlb-backend into $(B)/'
 	@echo 'make demo       install what is missing, build, show it working (root)'
 	@echo 'make test       install what is missing, build, run all tests (root)'
 	@echo 'make test-vm    the tests that depend on the kernel, on 6.1 and 6.12 in qemu (root, slow)'

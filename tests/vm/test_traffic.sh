@@ -4,20 +4,10 @@
 # form of tests/netns/test_traffic_two.sh for slow machines.
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/../netns/lib.sh"
+# shellcheck source=tests/vm/cases.sh
+. "$(dirname "$0")/cases.sh"
 
 COUNT=100
-SAMPLE=10
-
-one_case() {
-	local what=$1 out=$TOPOLOGY_DIR/answers
-	shift
-	ask "$@" 20000 $COUNT >"$out"
-	check "$what: $COUNT of $COUNT flows are answered" \
-		is "$(grep -c ' b[123]$' "$out") of $(wc -l <"$out")" "$COUNT of $COUNT"
-	check "$what: ringlb lookup names who answered" \
-		diff <(head -n $SAMPLE "$out") <(predict "$@" 20000 $SAMPLE)
-	check "$what: all backends serve" is "$(cut -d' ' -f2 "$out" | sort -u | xargs)" 'b1 b2 b3'
-}
 
 start two 3
 check 'the daemon starts' daemon_start

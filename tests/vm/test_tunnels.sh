@@ -8,10 +8,11 @@ VIPS='10.77.100.2 fd77:100::2 10.77.100.3 fd77:100::3'
 export TOPOLOGY_DR_VIPS=$VIPS
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/../netns/lib.sh"
+# shellcheck source=tests/vm/cases.sh
+. "$(dirname "$0")/cases.sh"
 
 GUE4=10.77.100.3 GUE6=fd77:100::3
 COUNT=40
-SAMPLE=8
 
 # kernel_tunnels N: as docs/backends.md says it
 kernel_tunnels() {
@@ -45,16 +46,6 @@ tunnel_config() {
 	config_vip "$GUE4" tcp 8080 gue6
 	config_vip "$DR4" udp 7000 ipip4
 	config_vip "$GUE6" udp 7000 gue6
-}
-
-one_case() {
-	local what=$1 out=$TOPOLOGY_DIR/answers
-	shift
-	ask "$@" 20000 $COUNT >"$out"
-	check "$what: $COUNT of $COUNT flows are answered" \
-		is "$(grep -c ' b[123]$' "$out") of $(wc -l <"$out")" "$COUNT of $COUNT"
-	check "$what: ringlb lookup names who answered" \
-		diff <(head -n $SAMPLE "$out") <(predict "$@" 20000 $SAMPLE)
 }
 
 # Packets that a backend's device took out of the tunnel.

@@ -54,39 +54,43 @@ int text_parse_address(const char *text, struct config_address *address)
 	return 0;
 }
 
-/* Split at the slash; @is_clean tells if all bits behind the length are zero. */
-static int parse_prefix(const char *text, struct config_prefix *prefix, bool *is_clean)
+int text_split_prefix(const char *text, struct config_prefix *prefix)
 {
-	const char *slash = strchr(text, '/'), *end;
+	const char *slash = strchrnul(text, '/'), *end;
 	char host[TEXT_ADDRESS_LEN];
 	struct config_prefix parsed;
-	uint64_t len, bits;
+	uint64_t len;
 
-	if (!slash || (size_t)(slash - text) >= sizeof(host))
+	if ((size_t)(slash - text) >= sizeof(host))
 		return -EINVAL;
 	memcpy(host, text, (size_t)(slash - text));
 	host[slash - text] = '\0';
 	if (text_parse_address(host, &parsed.address))
 		return -EINVAL;
-	bits = parsed.address.family == AF_INET ? 32 : 128;
-	end = read_decimal(slash + 1, bits, &len);
-	if (!end || *end)
-		return -EINVAL;
+	len = text_address_bits(&parsed.address);
+	if (*slash) {
+		end = read_decimal(slash + 1, len, &len);
+		if (!end || *end)
+			return -EINVAL;
+	}
 	parsed.len = (uint8_t)len;
-	*is_clean = true;
-	for (uint64_t bit = len; bit < bits; bit++)
-		if (parsed.address.bytes[bit / 8] & 0x80 >> bit % 8)
-			*is_clean = false;
 	*prefix = parsed;
 	return 0;
+}
+
+static bool ends_in_zeros(const struct config_prefix *prefix)
+{
+	for (uint8_t bit = prefix->len; bit < text_address_bits(&prefix->address); bit++)
+		if (prefix->address.bytes[bit / 8] & 0x80 >> bit % 8)
+			return false;
+	return true;
 }
 
 int text_parse_network(const char *text, struct config_prefix *prefix)
 {
 	struct config_prefix parsed;
-	bool is_clean;
 
-	if (parse_prefix(text, &parsed, &is_clean) || !is_clean)
+	if (!strchr(text, '/') || text_split_prefix(text, &parsed) || !ends_in_zeros(&parsed))
 		return -EINVAL;
 	*prefix = parsed;
 	return 0;
@@ -95,9 +99,8 @@ int text_parse_network(const char *text, struct config_prefix *prefix)
 bool text_is_prefix_of_host(const char *text)
 {
 	struct config_prefix prefix;
-	bool is_clean;
 
-	return !parse_prefix(text, &prefix, &is_clean) && !is_clean;
+	return !text_split_prefix(text, &prefix) && !ends_in_zeros(&prefix);
 }
 
 int text_parse_port(const char *text, uint16_t *port)
@@ -249,10 +252,7 @@ const char *text_address(const struct config_address *address, char out[TEXT_ADD
 
 const char *text_network(const struct config_prefix *prefix, char out[TEXT_PREFIX_LEN])
 {
-	char host[TEXT_ADDRESS_LEN];
-
-	snprintf(out, TEXT_PREFIX_LEN, "%s/%d", text_address(&prefix->address, host), prefix->len);
-	return out;
+	return text_prefix(&prefix->address, prefix->len, out);
 }
 
 const char *text_endpoint(const struct config_address *address, uint16_t port,

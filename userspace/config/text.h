@@ -8,6 +8,8 @@
 #ifndef RINGLB_CONFIG_TEXT_H
 #define RINGLB_CONFIG_TEXT_H
 
+#include <sys/socket.h>
+
 #include "config/config.h"
 
 #define TEXT_ADDRESS_LEN  46 /* as INET6_ADDRSTRLEN */
@@ -17,10 +19,20 @@
 #define TEXT_WEIGHT_LEN	  12
 #define TEXT_DURATION_LEN 16
 
+/* 32 or 128. */
+static inline uint8_t text_address_bits(const struct config_address *address)
+{
+	return address->family == AF_INET ? 32 : 128;
+}
+
 /* "192.0.2.1" or "2001:db8::1"; no zone, no prefix length, no host name. */
 int text_parse_address(const char *text, struct config_address *address);
 
-/* "192.0.2.0/24", "192.0.2.1/32"; the length must be there. Refused if a bit behind the length is set. */
+/* An address with or without a length, whatever the bits behind that; without, all bits count. */
+int text_split_prefix(const char *text, struct config_prefix *prefix);
+
+/* "192.0.2.0/24", "192.0.2.1/32"; the length must be there. Refused if a bit behind the length is
+ * set. */
 int text_parse_network(const char *text, struct config_prefix *prefix);
 
 /* True if the text would be a prefix but for such bits. */

@@ -24,24 +24,15 @@ int text_parse_protocol(const char *text, uint8_t *protocol)
 
 int text_parse_prefix(const char *text, struct config_address *address, uint8_t *prefix_len)
 {
-	const char *slash = strchrnul(text, '/');
-	size_t len = (size_t)(slash - text);
-	uint16_t bits = 0, most, least;
-	struct config_address parsed;
-	char host[TEXT_ADDRESS_LEN];
+	struct config_prefix parsed;
 
-	if (len >= sizeof(host))
+	if (text_split_prefix(text, &parsed))
 		return -EINVAL;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	if (text_parse_address(host, &parsed))
+	if (parsed.len <
+	    (parsed.address.family == AF_INET ? CONFIG_PREFIX_MIN_IPV4 : CONFIG_PREFIX_MIN_IPV6))
 		return -EINVAL;
-	most = parsed.family == AF_INET ? 32 : 128;
-	least = parsed.family == AF_INET ? CONFIG_PREFIX_MIN_IPV4 : CONFIG_PREFIX_MIN_IPV6;
-	if (*slash && (text_parse_port(slash + 1, &bits) || bits < least || bits > most))
-		return -EINVAL;
-	*address = parsed;
-	*prefix_len = bits == most ? 0 : (uint8_t)bits;
+	*address = parsed.address;
+	*prefix_len = parsed.len == text_address_bits(&parsed.address) ? 0 : parsed.len;
 	return 0;
 }
 
