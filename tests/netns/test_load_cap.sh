@@ -89,6 +89,13 @@ for pool in $POOLS; do
 	check "$pool: new flows of these arcs reach others" new_flows_reach_others "$pool"
 done
 check_unbroken 'lent'
+remembers() { is "$(answer ".flows_remembered > $1" plan weight:b2=2 --pool nat4)" true; }
+check 'plan: flows that are remembered in moving arcs are known' wait_for 5 remembers 20
+check 'plan: others are not, and it says so' \
+	grep -q '^flows .* of the live ones .* nothing is stored in settled arcs (--flows N)$' \
+	<(ringlb plan weight:b2=2 --pool nat4)
+check 'plan: with a number it counts' grep -q '^flows      about [1-9][0-9]* of 1000 would be tracked' \
+	<(ringlb plan weight:b2=2 --pool nat4 --flows 1000)
 
 check 'the daemon is killed' daemon_end KILL
 check_unbroken 'killed'

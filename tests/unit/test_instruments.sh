@@ -220,6 +220,8 @@ fails 1 "ringlb: cannot reach ringlbd at '$T/none': No such file or directory (i
 	--socket "$T/none" shares
 fails 2 "ringlb: hash must be xxh64, md5-32, md5-mod32, blake2b-64 or given, got 'sha1'" \
 	owner a --servers 3 --hash sha1
+same "plan: only ringlbd remembers flows" '[false,true]' \
+	"$(json '[has("flows_remembered", "flows_tracked")]' plan add:x --servers 3 --flows 100)"
 fails 2 "ringlb: change must be add:NAME, add:NAME=WEIGHT, remove:NAME, drain:NAME or weight:NAME=WEIGHT, got 'remove:s1=2'" \
 	plan remove:s1=2 --servers 3
 fails 1 "ringlb: there is no backend 'x'" plan remove:x --servers 3

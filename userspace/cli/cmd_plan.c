@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a change would move, before anything is done. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/fleet.h"
 #include "cli/offline.h"
+#include "cli/plan_flows.h"
 #include "cli/svg.h"
 #include "cli/table.h"
 #include "cli/values.h"
@@ -358,7 +358,8 @@ static int print_ranges(const struct plan *plan)
 	return table_print(&table) ? no_memory() : CLI_DONE;
 }
 
-static int print_plan(const struct cli_options *options, const struct plan *plan, uint64_t flows)
+static int print_plan(const struct cli_options *options, const struct plan *plan,
+		      const struct plan_flows *flows)
 {
 	int status = print_pairs(plan);
 
@@ -373,9 +374,7 @@ static int print_plan(const struct cli_options *options, const struct plan *plan
 	printf("modulo     %.4f %%\n", 100 * plan->modulo);
 	printf("peak/mean  %.4f before, %.4f after\n", plan->balance_before.peak,
 	       plan->balance_after.peak);
-	if (flows)
-		printf("flows      about %.0f of %" PRIu64 " would be tracked while arcs move\n",
-		       plan->moved * (double)flows, flows);
+	plan_flows_print(flows, plan->moved);
 	return options->ranges ? print_ranges(plan) : CLI_DONE;
 }
 
@@ -408,7 +407,8 @@ static json_t *ranges_json(const struct plan *plan)
 	return list;
 }
 
-static int json_plan(const struct cli_options *options, const struct plan *plan, uint64_t flows)
+static int json_plan(const struct cli_options *options, const struct plan *plan,
+		     const struct plan_flows *flows)
 {
 	json_t *pairs = json_array(), *result;
 	int status = for_each_pair(plan, add_json, pairs);
@@ -422,9 +422,7 @@ static int json_plan(const struct cli_options *options, const struct plan *plan,
 		json_decref(result);
 		return status ? status : no_memory();
 	}
-	if (flows)
-		json_object_set_new(result, "flows_tracked",
-				    json_integer((json_int_t)(plan->moved * (double)flows + 0.5)));
+	plan_flows_json(flows, plan->moved, result);
 	if (options->ranges)
 		json_object_set_new(result, "ranges", ranges_json(plan));
 	cli_print_json(result);
@@ -441,11 +439,11 @@ static int show_plan(const struct cli_options *options, const struct fleet *flee
 		.one_by_one = target->one_by_one,
 		.least_one_by_one = target->least_one_by_one,
 	};
-	uint64_t flows = 0;
-	int status;
+	struct plan_flows flows;
+	int status = plan_flows_read(&flows, options, fleet->name);
 
-	if (!value_read_number("flows", options->flows, 1, UINT32_MAX, &flows))
-		return CLI_USAGE;
+	if (status)
+		return status;
 	status = moved_between(plan.before, after, &plan.moved, &plan.ranges, &plan.n_ranges);
 	if (status)
 		return status;
@@ -455,8 +453,8 @@ static int show_plan(const struct cli_options *options, const struct fleet *flee
 	    ring_balance(after, &plan.balance_after))
 		status = no_memory();
 	if (!status)
-		status = options->json ? json_plan(options, &plan, flows)
-				       : print_plan(options, &plan, flows);
+		status = options->json ? json_plan(options, &plan, &flows)
+				       : print_plan(options, &plan, &flows);
 	if (!status && options->svg)
 		status = svg_ring(options->svg, plan.before, after);
 	free(plan.ranges);
@@ -526,7 +524,10 @@ const struct cli_command cmd_plan = {
 	.about = "Shows how much of the hash space would go from whom to whom, beside the least\n"
 		 "that the weights allow and beside what a modulo would move. CHANGE is\n"
 		 "add:NAME[=WEIGHT], remove:NAME, drain:NAME or weight:NAME=WEIGHT; several are\n"
-		 "made at once. Nothing is changed.",
+		 "made at once. Nothing is changed. How many flows would be tracked follows from\n"
+		 "--flows: ringlbd stores nothing of flows in settled arcs and cannot count them.\n"
+		 "It says how many it remembers now, in arcs that move already. What load caps\n"
+		 "make backends lend (docs/load-cap.md) is not in a plan.",
 	.examples = "  ringlb plan add:web9 --config /etc/ringlb/ringlb.yaml --pool web\n"
 		    "  ringlb plan remove:s3 weight:s4=2 --servers 16 --flows 100000\n"
 		    "  ringlb plan --to new.yaml --config /etc/ringlb/ringlb.yaml --ranges",
