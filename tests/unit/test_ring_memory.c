@@ -5,6 +5,7 @@
  */
 #include "tests/unit/failing_malloc.h"
 #include "tests/unit/ring_reference.h"
+#include "ring/spill.h"
 
 /* Rings to work on, made while memory is there. */
 struct fixture {
@@ -19,6 +20,7 @@ struct outputs {
 	struct ring *ring;
 	struct ring_range *ranges;
 	size_t n_ranges;
+	struct spills spills;
 };
 
 typedef int (*call_under_test)(const struct fixture *fixture, struct outputs *outputs);
@@ -71,6 +73,54 @@ static int call_compare(const struct fixture *fixture, struct outputs *outputs)
 	return ring_compare(fixture->old, fixture->other, &outputs->ranges, &outputs->n_ranges);
 }
 
+/* One member has all of the load. */
+static int call_spill_step(const struct fixture *fixture, struct outputs *outputs)
+{
+	static struct spill_member members[1000];
+	const struct spill_terms terms = {.step = 1, .cap = 1.25};
+	const struct spills none = {};
+	int result;
+
+	memset(members, 0, sizeof(members));
+	for (size_t i = 0; i < fixture->old->n_members; i++)
+		members[i].takes = true;
+	members[3].load = 1000;
+	result = spill_step(&outputs->spills, fixture->old, &none, members, &terms);
+	return result < 0 ? result : 0;
+}
+
+/* The first arc is with whom it does not belong to. */
+static struct spill spill_of(const struct ring *ring)
+{
+	return (struct spill){
+		.last = ring->positions[0],
+		.owner = ring->owners[0],
+		.to = ring->owners[0] ? 0 : 1,
+	};
+}
+
+static int call_spills_lay(const struct fixture *fixture, struct outputs *outputs)
+{
+	struct spill spill = spill_of(fixture->old);
+	const struct spills spills = {&spill, 1, 1};
+
+	return spills_lay(&outputs->ring, fixture->old, &spills);
+}
+
+static int call_spills_keep(const struct fixture *fixture, struct outputs *outputs)
+{
+	struct spill spill = spill_of(fixture->old);
+	const struct spills spills = {&spill, 1, 1};
+	static bool takes[1000];
+	static uint16_t map[1000];
+
+	for (uint16_t i = 0; i < fixture->old->n_members; i++) {
+		takes[i] = true;
+		map[i] = i;
+	}
+	return spills_keep(&outputs->spills, &spills, fixture->old, map, takes);
+}
+
 static void fixture_init(struct fixture *fixture, size_t n_members)
 {
 	struct rng rng = rng_start(1);
@@ -96,7 +146,12 @@ static int call_short_of_memory(const struct fixture *fixture, call_under_test c
 {
 	static char untouched;
 	struct ring_range no_range;
-	const struct outputs before = {(struct ring *)&untouched, &no_range, 77};
+	const struct outputs before = {
+		.ring = (struct ring *)&untouched,
+		.ranges = &no_range,
+		.n_ranges = 77,
+		.spills = {.len = 78},
+	};
 	struct outputs outputs = before;
 	long n_live_before = n_live;
 	int err;
@@ -113,6 +168,8 @@ static int call_short_of_memory(const struct fixture *fixture, call_under_test c
 			ring_free(outputs.ring);
 		if (outputs.ranges != before.ranges)
 			free(outputs.ranges);
+		if (outputs.spills.list)
+			spills_release(&outputs.spills);
 	}
 	assert_int_equal(n_live, n_live_before);
 	return err;
@@ -123,9 +180,10 @@ static const struct {
 	long min_allocations;
 } calls[] =
 	{
-		{call_build, 5},   {call_build_capped, 5}, {call_from_positions, 6},
-		{call_derive, 10}, {call_add, 10},	   {call_remove, 10},
+		{call_build, 5},      {call_build_capped, 5}, {call_from_positions, 6},
+		{call_derive, 10},    {call_add, 10},	      {call_remove, 10},
 		{call_compare, 3}, /* the map, then a list that has to grow */
+		{call_spill_step, 3}, {call_spills_lay, 4},   {call_spills_keep, 1},
 };
 
 /* So few members that qsort() needs no memory: each allocation that fails must be reported. */

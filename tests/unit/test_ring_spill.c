@@ -397,6 +397,7 @@ static void test_pending_and_trial(void **state)
 		assert_int_equal(step_four(&four, ring, (double[]){132, 148, 60, 60}), 0);
 	/* Half of the ten are taken back, and make it 300: they go again, all five, and stay. */
 	assert_int_equal(step_four(&four, ring, low), 1);
+	assert_true(four.spills.len > 0);
 	assert_true(four.spills.list[four.spills.len - 1].last < 9);
 	assert_int_equal(step_four(&four, ring, (double[]){300, 40, 30, 30}), 1);
 	assert_int_equal(four.spills.list[0].first, 0);
