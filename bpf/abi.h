@@ -14,6 +14,10 @@
 
 #include <linux/types.h>
 
+#include "bpf/capture_abi.h"
+#include "bpf/flows_abi.h"
+#include "bpf/verdicts.h"
+
 /* Changes with any layout below; a pinned map of another version is refused. */
 #define RINGLB_ABI_VERSION 3
 
@@ -38,8 +42,6 @@
 /* Datagrams whose fragments are on their way; and VIPs and nat backends by address. */
 #define FRAGMENTS_MAX 65536
 #define ADDRESSES_MAX (VIPS_MAX + REPLIES_MAX)
-/* Room for verdicts to come: the pinned map's size must not change with each. */
-#define VERDICTS_MAX 256
 
 enum endpoint_family {
 	ENDPOINT_IPV4 = 4,
@@ -324,29 +326,6 @@ _Static_assert(sizeof(struct ring_move) == 8, "one ring element");
 #define MOVE_LEARN_OTHER 4
 
 /*
- * Value of the flow tables, keyed by struct flow. An entry counts until `expires_s`
- * (monotonic) and only while its backend is the same incarnation and alive.
- */
-struct flow_entry {
-	__u32 backend;
-	__u32 incarnation;
-	__u32 expires_s;
-	__u16 pool;
-	__u8 closing; /* a FIN or RST was seen */
-	__u8 hash;    /* enum vip_hash of its VIP: in which arc the flow is */
-};
-_Static_assert(sizeof(struct flow_entry) == 16, "flow entry");
-
-/* The one value of map `flow_times`: for how long a flow is remembered without a packet. */
-struct flow_times {
-	__u32 tcp_idle_s;
-	__u32 other_idle_s;
-	__u32 closing_s;
-	__u32 embryo_s;
-};
-_Static_assert(sizeof(struct flow_times) == 16, "flow times");
-
-/*
  * Map `addresses`: which addresses are those of VIPs with one port and of nat backends,
  * whatever the protocol and port. Asked for what has no ports: fragments and ICMP.
  */
@@ -428,49 +407,6 @@ _Static_assert(sizeof(struct held_fragment) == 2040, "held fragment");
 #define HELD_MARK_FINAL 0x72696e676c620a02ULL
 
 /*
- * The one value of map `capture`: until when frames are copied to `captures`; 0: they are not.
- * Whoever captures puts the end off again and again, so that it comes with theirs.
- */
-struct capture {
-	__u64 until_ns; /* monotonic */
-	__u64 lost;	/* copies for which there was no room */
-	__u32 next;	/* counts packets while it is on */
-	__u32 every;	/* one in so many is copied; not 0 */
-};
-_Static_assert(sizeof(struct capture) == 24, "capture value");
-
-/* A record of the ring buffer `captures`. With its header of 8 bytes it has 2 KiB. */
-#define CAPTURE_RING_BYTES (1U << 22)
-#define CAPTURE_FRAME_MAX  2008
-
-struct captured {
-	__u64 time_ns; /* monotonic */
-	__u32 id;      /* of the packet: the same as it came in and as it left */
-	__s32 verdict; /* enum verdict; CONTINUE: as it came in */
-	__u32 ifindex; /* where it came in */
-	__u32 frame_len;
-	__u32 len; /* of `frame` */
-	__u8 frame[CAPTURE_FRAME_MAX];
-	__u32 pad;
-};
-_Static_assert(sizeof(struct captured) == 2040, "captured frame");
-
-/* Index of the per-CPU map `flow_counts`: what happened in moving arcs. */
-#define FLOW_COUNTS(X)                                                                             \
-	X(ASKED, "packets in moving arcs: the only ones that touch a flow table")                  \
-	X(HIT, "followed what was remembered")                                                     \
-	X(NEW, "opened a flow: to the owner, remembered as embryonic")                             \
-	X(PROMOTED, "embryonic flow became established")                                           \
-	X(OLD, "old flow: to the previous owner, remembered as old")                               \
-	X(UNKNOWN, "not remembered and nothing to learn: to the owner")                            \
-	X(STALE, "remembered, but expired or its backend gone: picked afresh")                     \
-	X(NOT_KEPT, "the flow table refused the entry")
-
-#define FLOW_COUNT_ENUM(name, text) FLOW_##name,
-enum flow_count { FLOW_COUNTS(FLOW_COUNT_ENUM) FLOW_COUNT };
-#undef FLOW_COUNT_ENUM
-
-/*
  * Map `labels`, never read by the packet path: which name holds which id, so
  * that a restarted daemon finds again what it had given out.
  */
@@ -491,79 +427,5 @@ struct label {
 	char backend[LABEL_LEN];
 };
 _Static_assert(sizeof(struct label) == 128, "label value");
-
-/*
- * What became of a packet: X(action, name, what an operator reads). The enum's
- * names are ACTION_NAME. HOLD is not the end of it: the frame comes again, and is
- * counted again. Append only: the numbers index the pinned map `verdicts`.
- */
-#define VERDICTS(X)                                                                                \
-	X(PASS, NOT_IP, "neither IPv4 nor IPv6 (ARP, ...): left to the kernel")                    \
-	X(PASS, NOT_UNICAST, "broadcast or multicast frame: left to the kernel")                   \
-	X(PASS, OTHER_PROTOCOL, "not TCP, UDP, SCTP or ICMP about a VIP: left to the kernel")      \
-	X(PASS, FRAGMENT, "fragment for no VIP, or of another protocol: left to the kernel")       \
-	X(PASS, SHORT_PORTS, "packet ends before its ports: left to the kernel")                   \
-	X(PASS, NOT_VIP, "no VIP has this address, protocol and port: left to the kernel")         \
-	X(PASS, REPLY_NOT_ROUTED, "from a nat backend to this host or nowhere: left as it is")     \
-	X(PASS, REPLY_FORWARDING_OFF, "nat reply not rewritten: forwarding is off here (sysctl)")  \
-	X(PASS, REPLY_TTL, "nat reply with TTL or hop limit 1 or less: left to the kernel")        \
-	X(PASS, REPLY_TOO_BIG, "nat reply longer than its way out allows: left to the kernel")     \
-	X(PASS, REPLY_BY_KERNEL, "nat reply rewritten, then forwarded by the kernel")              \
-	X(DROP, SHORT_ETHERNET, "frame ends inside the Ethernet header")                           \
-	X(DROP, SHORT_IPV4, "frame ends inside the IPv4 header")                                   \
-	X(DROP, SHORT_IPV6, "frame ends inside the IPv6 header")                                   \
-	X(DROP, BAD_VERSION, "IP version field contradicts the EtherType")                         \
-	X(DROP, BAD_IHL, "IPv4 header length below 20 bytes")                                      \
-	X(DROP, BAD_IP_LENGTH, "IP length field below its header or beyond the frame")             \
-	X(DROP, SHORT_TCP, "packet ends inside the TCP header")                                    \
-	X(DROP, SHORT_UDP, "packet ends inside the UDP header")                                    \
-	X(DROP, BAD_TCP_OFFSET, "TCP data offset below 20 bytes or beyond the packet")             \
-	X(DROP, BAD_UDP_LENGTH, "UDP length below 8 bytes or beyond the packet")                   \
-	X(DROP, TTL, "packet to a VIP with TTL or hop limit 1 or less")                            \
-	X(DROP, NO_RING, "the pool of this VIP has no ring")                                       \
-	X(DROP, NO_BACKEND, "the pool of this VIP has no backend for new flows")                   \
-	X(DROP, BAD_RING, "the ring is damaged or names a backend that does not exist")            \
-	X(DROP, WRONG_FAMILY, "nat backend of another address family than the packet")             \
-	X(DROP, NO_NEXTHOP, "no route to the backend, or its MAC address is not known yet")        \
-	X(DROP, NO_EGRESS, "the backend's interface cannot be redirected to")                      \
-	X(TX, BACKEND, "sent to a backend on the interface it came from")                          \
-	X(TX, REPLY, "nat reply sent on the interface it came from")                               \
-	X(REDIRECT, BACKEND, "sent to a backend on another interface")                             \
-	X(REDIRECT, REPLY, "nat reply sent on another interface")                                  \
-	X(DROP, FRAGMENT_NO_FIRST, "later fragment whose first did not come in time, or at all")   \
-	X(DROP, FRAGMENT_NO_BACKEND, "later fragment, and the backend of its first is gone")       \
-	X(DROP, FRAGMENT_HEADER, "fragment that cuts off or overwrites the layer 4 header")        \
-	X(PASS, MANY_TAGS, "more than two VLAN tags: left to the kernel")                          \
-	X(PASS, MANY_HEADERS, "more than 8 IPv6 extension headers: left to the kernel")            \
-	X(PASS, SEGMENTS_LEFT, "IPv6 routing header that leads on: left to the kernel")            \
-	X(PASS, SPLIT, "headers go on in another buffer of the frame: left to the kernel")         \
-	X(DROP, SHORT_TAG, "frame ends inside a VLAN tag")                                         \
-	X(DROP, SHORT_SCTP, "packet ends inside the SCTP header")                                  \
-	X(DROP, NAT_AUTHENTICATED, "nat would break the packet's authentication header")           \
-	X(HOLD, FRAGMENT, "later fragment before its first: ringlbd waits for that one")           \
-	X(DROP, FRAGMENT_NOT_HELD, "later fragment before its first, and no room to hold it")      \
-	X(DROP, NO_ROOM, "no room in the frame's buffer for the outer header")                     \
-	X(TX, TOO_BIG, "too long for the way to its backend: the client is told how long fits")    \
-	X(TX, TOO_BIG_NO_DF, "the same, of IPv4 packets that might have been fragmented")          \
-	X(DROP, TOO_BIG_RATE, "too long, and more such a second than may be answered")             \
-	X(DROP, TOO_BIG_SENDER, "too long, and its source is no address that may be answered")     \
-	X(DROP, TOO_BIG_FRAGMENT, "later fragment that is too long for the way to its backend")    \
-	X(TX, ECHO, "echo request (ping) to a VIP, answered")                                      \
-	X(PASS, ECHO_OPTIONS, "echo request with IP options or extensions: left to the kernel")    \
-	X(DROP, ECHO_SOURCE, "echo request to a VIP from no unicast address: not answered")        \
-	X(PASS, QUOTE, "ICMP error that quotes no flow of ours: left to the kernel")               \
-	X(DROP, SHORT_ICMP, "ICMP message to a VIP of less than 8 bytes")                          \
-	X(DROP, SHORT_QUOTE, "ICMP error to a VIP whose quoted packet ends before its ports")      \
-	X(DROP, BAD_QUOTE, "ICMP error to a VIP that quotes a bad IP header or IP version")        \
-	X(DROP, QUOTE_FRAGMENT, "ICMP error to a VIP about a later fragment, which has no ports")  \
-	X(DROP, TOO_BIG_ERROR, "ICMP error that is too long for the way to its backend")
-
-#define VERDICT_ENUM(action, name, text) action##_##name,
-enum verdict {
-	VERDICTS(VERDICT_ENUM) VERDICT_COUNT,
-	CONTINUE = -1, /* not a verdict: the next stage decides */
-};
-#undef VERDICT_ENUM
-_Static_assert(VERDICT_COUNT <= VERDICTS_MAX, "verdicts fit their map");
 
 #endif

@@ -9,6 +9,7 @@
 #include "config/flows.h"
 #include "config/fields.h"
 #include "config/mtu.h"
+#include "config/parsers.h"
 #include "config/placement.h"
 #include "config/quic.h"
 #include "config/text.h"
@@ -29,147 +30,6 @@ struct reader {
 	size_t n_backends; /* over all pools so far */
 };
 
-static int parse_seed(const char *text, void *out)
-{
-	return text_parse_seed(text, out);
-}
-
-static int parse_name(const char *text, void *out)
-{
-	if (!text_is_name(text))
-		return -EINVAL;
-	memcpy(out, text, strlen(text) + 1);
-	return 0;
-}
-
-static int parse_interface_name(const char *text, void *out)
-{
-	char name[IFNAMSIZ] = "";
-
-	if (strlen(text) >= sizeof(name))
-		return -EINVAL;
-	memcpy(name, text, strlen(text) + 1);
-	if (!config_interface_name_valid(name))
-		return -EINVAL;
-	memcpy(out, name, sizeof(name));
-	return 0;
-}
-
-static int parse_mode(const char *text, void *out)
-{
-	enum config_mode *mode = out;
-
-	if (!strcmp(text, "native"))
-		*mode = CONFIG_NATIVE;
-	else if (!strcmp(text, "generic"))
-		*mode = CONFIG_GENERIC;
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_forward(const char *text, void *out)
-{
-	for (enum config_forward forward = CONFIG_DR; forward <= CONFIG_GUE; forward++) {
-		if (strcmp(text, text_forward(forward)) != 0)
-			continue;
-		*(enum config_forward *)out = forward;
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static int parse_gue_port(const char *text, void *out)
-{
-	uint16_t port;
-
-	if (text_parse_port(text, &port) || !port)
-		return -EINVAL;
-	*(uint16_t *)out = port;
-	return 0;
-}
-
-static int parse_gue_checksum(const char *text, void *out)
-{
-	enum config_gue_checksum *checksum = out;
-
-	if (!strcmp(text, "zero"))
-		*checksum = CONFIG_GUE_ZERO;
-	else if (!strcmp(text, "full"))
-		*checksum = CONFIG_GUE_FULL;
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_panic(const char *text, void *out)
-{
-	enum config_panic *panic = out;
-
-	if (!strcmp(text, "all"))
-		*panic = CONFIG_PANIC_ALL;
-	else if (!strcmp(text, "none"))
-		*panic = CONFIG_PANIC_NONE;
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_vnodes(const char *text, void *out)
-{
-	static const char digits[] = "0123456789";
-	unsigned long vnodes;
-
-	/* As everywhere, no sign, no space and no leading zero; and 0 is no number of vnodes. */
-	if (*text == '0' || strspn(text, digits) != strlen(text) || strlen(text) > 9)
-		return -EINVAL;
-	vnodes = strtoul(text, NULL, 10);
-	if (vnodes < 1 || vnodes > CONFIG_POSITIONS_MAX)
-		return -EINVAL;
-	*(uint32_t *)out = (uint32_t)vnodes;
-	return 0;
-}
-
-static int parse_address(const char *text, void *out)
-{
-	return text_parse_address(text, out);
-}
-
-static int parse_port(const char *text, void *out)
-{
-	return text_parse_port(text, out);
-}
-
-static int parse_weight(const char *text, void *out)
-{
-	return text_parse_weight(text, out);
-}
-
-static int parse_drain(const char *text, void *out)
-{
-	enum config_drain *drain = out;
-
-	if (!strcmp(text, "keep"))
-		*drain = CONFIG_DRAIN_KEEP;
-	else if (!strcmp(text, "remove"))
-		*drain = CONFIG_DRAIN_REMOVE;
-	else if (!strcmp(text, "no"))
-		*drain = CONFIG_NO_DRAIN;
-	else
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_drain_until(const char *text, void *out)
-{
-	return text_parse_seed(text, out);
-}
-
-static const char *hint_weight(const char *text)
-{
-	return strchr(text, '.') ? "at most three decimals" : NULL;
-}
-
 /* The place in its table of a field that is no single value, from which it is read. */
 enum { ROOT_INTERFACES = 1, ROOT_POOLS, ROOT_FLOWS, ROOT_ENCAP, ROOT_VIPS };
 enum { POOL_CHECK = 13, POOL_BACKENDS };
@@ -179,7 +39,7 @@ enum { POOL_CHECK = 13, POOL_BACKENDS };
 static const struct config_field root_fields[] = {
 	{.name = "seed",
 	 .required = true,
-	 .parse = parse_seed,
+	 .parse = config_parse_seed,
 	 .secret = true,
 	 .must = "must be a number of at most 64 bits, decimal or 0x hexadecimal",
 	 AT(config, seed)},
@@ -193,29 +53,32 @@ static const struct config_field root_fields[] = {
 static const struct config_field interface_fields[] = {
 	{.name = "name",
 	 .required = true,
-	 .parse = parse_interface_name,
+	 .parse = config_parse_interface_name,
 	 .must = CONFIG_MUST_INTERFACE,
 	 AT(config_interface, name)},
-	{.name = "mode", .parse = parse_mode, .must = CONFIG_MUST_MODE, AT(config_interface, mode)},
+	{.name = "mode",
+	 .parse = config_parse_mode,
+	 .must = CONFIG_MUST_MODE,
+	 AT(config_interface, mode)},
 };
 
 static const struct config_field pool_fields[] = {
 	{.name = "name",
 	 .required = true,
-	 .parse = parse_name,
+	 .parse = config_parse_name,
 	 .must = CONFIG_MUST_NAME,
 	 AT(config_pool, name)},
 	{.name = "forward",
 	 .required = true,
-	 .parse = parse_forward,
+	 .parse = config_parse_forward,
 	 .must = CONFIG_MUST_FORWARD,
 	 AT(config_pool, forward)},
 	{.name = "gue_port",
-	 .parse = parse_gue_port,
+	 .parse = config_parse_gue_port,
 	 .must = CONFIG_MUST_GUE_PORT,
 	 AT(config_pool, gue_port)},
 	{.name = "gue_checksum",
-	 .parse = parse_gue_checksum,
+	 .parse = config_parse_gue_checksum,
 	 .must = CONFIG_MUST_CHECKSUM,
 	 AT(config_pool, gue_checksum)},
 	{.name = "mtu", .parse = config_mtu_parse, .must = CONFIG_MUST_MTU, AT(config_pool, mtu)},
@@ -224,10 +87,13 @@ static const struct config_field pool_fields[] = {
 	 .must = CONFIG_MUST_MSS,
 	 AT(config_pool, mss_clamp)},
 	{.name = "vnodes",
-	 .parse = parse_vnodes,
+	 .parse = config_parse_vnodes,
 	 .must = CONFIG_MUST_VNODES,
 	 AT(config_pool, vnodes)},
-	{.name = "panic", .parse = parse_panic, .must = CONFIG_MUST_PANIC, AT(config_pool, panic)},
+	{.name = "panic",
+	 .parse = config_parse_panic,
+	 .must = CONFIG_MUST_PANIC,
+	 AT(config_pool, panic)},
 	{.name = "placement",
 	 .parse = config_placement_parse,
 	 .must = CONFIG_MUST_PLACEMENT,
@@ -255,24 +121,30 @@ static const struct config_field pool_fields[] = {
 static const struct config_field backend_fields[] = {
 	{.name = "name",
 	 .required = true,
-	 .parse = parse_name,
+	 .parse = config_parse_name,
 	 .must = CONFIG_MUST_NAME,
 	 AT(config_backend, name)},
 	{.name = "address",
 	 .required = true,
-	 .parse = parse_address,
+	 .parse = config_parse_address,
 	 .must = CONFIG_MUST_ADDRESS,
 	 AT(config_backend, address)},
-	{.name = "port", .parse = parse_port, .must = MUST_PORT, AT(config_backend, port)},
+	{.name = "port", .parse = config_parse_port, .must = MUST_PORT, AT(config_backend, port)},
 	{.name = "weight",
-	 .parse = parse_weight,
+	 .parse = config_parse_weight,
 	 .must = CONFIG_MUST_WEIGHT,
-	 .hint = hint_weight,
+	 .hint = config_hint_weight,
 	 AT(config_backend, weight_milli)},
-	{.name = "rack", .parse = parse_name, .must = CONFIG_MUST_NAME, AT(config_backend, rack)},
-	{.name = "drain", .parse = parse_drain, .must = MUST_DRAIN, AT(config_backend, drain)},
+	{.name = "rack",
+	 .parse = config_parse_name,
+	 .must = CONFIG_MUST_NAME,
+	 AT(config_backend, rack)},
+	{.name = "drain",
+	 .parse = config_parse_drain,
+	 .must = MUST_DRAIN,
+	 AT(config_backend, drain)},
 	{.name = "drain_until",
-	 .parse = parse_drain_until,
+	 .parse = config_parse_drain_until,
 	 .must = MUST_DRAIN_UNTIL,
 	 AT(config_backend, drain_until_s)},
 	{.name = "quic_id",

@@ -9,6 +9,7 @@
 #include "control/change.h"
 #include "control/control.h"
 #include "control/differences.h"
+#include "control/leftovers.h"
 #include "control/state.h"
 
 #define LINE_LEN 512
@@ -213,71 +214,6 @@ static int apply(struct control *control, struct config *next, bool changed, con
 	return err;
 }
 
-/* A name for @backend, whose own @pool gives to another by now: NAME.old, NAME.old2... */
-static void free_name(const struct config_pool *pool, struct config_backend *backend)
-{
-	char name[CONFIG_NAME_MAX + 1];
-
-	for (int i = 1; config_find_backend(pool, backend->name); i++) {
-		if (i == 1)
-			snprintf(name, sizeof(name), "%.50s.old", backend->name);
-		else
-			snprintf(name, sizeof(name), "%.50s%d", backend->name, i);
-		snprintf(backend->name, sizeof(backend->name), "%s", name);
-	}
-}
-
-static bool same_address(const struct config_backend *a, const struct config_backend *b)
-{
-	return a->port == b->port && a->address.family == b->address.family &&
-	       !memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
-}
-
-static const struct config_backend *find_address(const struct config_pool *pool,
-						 const struct config_backend *wanted)
-{
-	for (size_t b = 0; b < pool->n_backends; b++)
-		if (same_address(&pool->backends[b], wanted))
-			return &pool->backends[b];
-	return NULL;
-}
-
-/*
- * Backends that a new configuration does not have any more drain first, like those
- * that are removed one by one. One whose address another name has now cannot: that
- * name's ring position is new, but its machine is the same.
- */
-static int drain_leftovers(struct config *next, const struct config *running)
-{
-	struct config_error ignored;
-
-	for (size_t p = 0; p < running->n_pools; p++) {
-		const struct config_pool *from = &running->pools[p];
-		struct config_pool *pool = config_find_pool(next, from->name);
-
-		if (!pool || next->seed != running->seed ||
-		    (pool->forward == CONFIG_NAT) != (from->forward == CONFIG_NAT))
-			continue;
-		for (size_t b = 0; b < from->n_backends; b++) {
-			struct config_backend leftover = from->backends[b];
-			int err;
-
-			if (find_address(pool, &leftover))
-				continue;
-			free_name(pool, &leftover);
-			leftover.drain = CONFIG_DRAIN_REMOVE;
-			err = config_add_backend(next, pool->name, &leftover, &ignored);
-			/* Its QUIC ids may be another's by now. */
-			memset(leftover.quic_ids, 0, sizeof(leftover.quic_ids));
-			if (err == -EINVAL)
-				err = config_add_backend(next, pool->name, &leftover, &ignored);
-			if (err == -ENOMEM)
-				return err;
-		}
-	}
-	return 0;
-}
-
 int control_apply(struct control *control, struct config *next, const char *by, double *moved,
 		  struct control_error *error)
 {
@@ -306,7 +242,7 @@ int control_reload(struct control *control, const char *by, struct control_error
 
 	if (err)
 		return err;
-	if (config_copy(&next, &filed) || drain_leftovers(&next, &control->running)) {
+	if (config_copy(&next, &filed) || control_drain_leftovers(&next, &control->running)) {
 		config_release(&next);
 		config_release(&filed);
 		return control_fail(error, -ENOMEM, "out of memory");
