@@ -16,6 +16,9 @@
 #include "bpf/link.h"
 #include "bpf/tcp_options.h"
 
+/* More than there can be options, as a power of two. */
+#define CLAMP_ROOM 64
+
 struct clamp {
 	struct backend_address source;
 	__u32 tcp_at; /* from the start of the frame */
@@ -57,14 +60,18 @@ static __always_inline bool clamp_read(void *data, void *end, struct clamp *clam
 static __always_inline enum backend_verdict clamp_lower(struct __sk_buff *skb,
 							const struct clamp *clamp)
 {
-	__u8 options[TCP_OPTIONS_LEN] = {};
+	__u8 options[CLAMP_ROOM] = {};
 	__u32 len = clamp->options_len, at;
 	__be16 before, after = bpf_htons(settings.mss);
 	int found;
 
 	if (len < TCP_MSS_LEN || len > TCP_OPTIONS_MAX)
 		return PASS_NOT_CLAMPED;
-	if (bpf_skb_load_bytes(skb, clamp->tcp_at + sizeof(struct tcphdr), options, len))
+	/* So that Linux 6.1's verifier knows it for a number from 1 to CLAMP_ROOM; nothing changes.
+	 */
+	barrier_var(len);
+	if (bpf_skb_load_bytes(skb, clamp->tcp_at + sizeof(struct tcphdr), options,
+			       ((len - 1) & (CLAMP_ROOM - 1)) + 1))
 		return PASS_NOT_CLAMPED;
 	found = tcp_options_find_mss(options, len);
 	if (found < 0)
