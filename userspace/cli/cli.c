@@ -24,6 +24,12 @@ void cli_error(const char *format, ...)
 	free(text);
 }
 
+int cli_no_memory(void)
+{
+	cli_error("out of memory");
+	return CLI_FAILED;
+}
+
 void cli_print_json(const json_t *value)
 {
 	/* Reals with as many digits as they came with. */

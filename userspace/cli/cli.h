@@ -123,6 +123,9 @@ extern const struct cli_command *const cli_commands[];
 /** cli_error() - "ringlb: ..." on stderr, on one line whatever the arguments hold */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** cli_no_memory() - say so. Return: CLI_FAILED */
+int cli_no_memory(void);
+
 /** cli_print_json() - @value on stdout */
 void cli_print_json(const json_t *value);
 

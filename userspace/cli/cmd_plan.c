@@ -9,23 +9,13 @@
 #include "cli/fleet.h"
 #include "cli/offline.h"
 #include "cli/plan_flows.h"
+#include "cli/plan_target.h"
 #include "cli/svg.h"
 #include "cli/table.h"
 #include "cli/values.h"
 #include "config/text.h"
 #include "control/lookup.h"
 #include "ring/balance.h"
-
-#define CHANGE_MUST                                                                                \
-	"must be add:NAME, add:NAME=WEIGHT, remove:NAME, drain:NAME or weight:NAME=WEIGHT"
-
-/* The set of members as it would be. */
-struct target {
-	struct ring_member *members;
-	size_t n_members;
-	double one_by_one; /* shares moved if each change were made alone, summed */
-	double least_one_by_one;
-};
 
 struct plan {
 	const struct ring *before;
@@ -40,201 +30,6 @@ struct plan {
 	struct ring_balance balance_before;
 	struct ring_balance balance_after;
 };
-
-static int no_memory(void)
-{
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
-static size_t find_member(const struct target *target, const char *name)
-{
-	size_t i = 0;
-
-	while (i < target->n_members && strcmp(target->members[i].name, name) != 0)
-		i++;
-	return i;
-}
-
-static int refuse_change(const char *change)
-{
-	cli_error("change " CHANGE_MUST ", got '%s'", change);
-	return CLI_USAGE;
-}
-
-static int add_member(struct target *target, const struct ring_member *member)
-{
-	struct ring_member *members;
-
-	if (find_member(target, member->name) < target->n_members) {
-		cli_error("backend '%s' exists already", member->name);
-		return CLI_FAILED;
-	}
-	members = realloc(target->members, (target->n_members + 1) * sizeof(*members));
-	if (!members)
-		return no_memory();
-	members[target->n_members++] = *member;
-	target->members = members;
-	return CLI_DONE;
-}
-
-/* "add", "remove", "drain", "weight" and the member behind the colon. */
-static int apply_change(struct target *target, const char *change)
-{
-	const char *colon = strchr(change, ':'), *equals = strchr(change, '=');
-	size_t len = colon ? (size_t)(colon - change) : 0, at;
-	bool removes = len == 6 && !strncmp(change, "remove", len);
-	bool drains = len == 5 && !strncmp(change, "drain", len);
-	bool weighs = len == 6 && !strncmp(change, "weight", len) && equals;
-	bool adds = len == 3 && !strncmp(change, "add", len);
-	struct ring_member *list, member;
-	size_t n;
-	int status;
-
-	if (!(removes || drains) && !weighs && !adds)
-		return refuse_change(change);
-	if ((removes || drains) && equals)
-		return refuse_change(change);
-	/* A name of digits only would be a number of servers. */
-	if (colon[1 + strspn(colon + 1, "0123456789")] == '\0' || strchr(colon, ','))
-		return refuse_change(change);
-	status = fleet_members("change", colon + 1, &list, &n);
-	if (status)
-		return status;
-	member = list[0];
-	free(list);
-	if (adds)
-		return add_member(target, &member);
-	at = find_member(target, member.name);
-	if (at == target->n_members) {
-		cli_error("there is no backend '%s'", member.name);
-		return CLI_FAILED;
-	}
-	if (removes)
-		target->members[at] = target->members[--target->n_members];
-	else
-		target->members[at].weight_milli = weighs ? member.weight_milli : 0;
-	return CLI_DONE;
-}
-
-static int moved_between(const struct ring *before, const struct ring *after, double *moved,
-			 struct ring_range **ranges, size_t *n_ranges)
-{
-	ring_length sum = 0;
-	int err = ring_compare(before, after, ranges, n_ranges);
-
-	if (err)
-		return no_memory();
-	for (size_t i = 0; i < *n_ranges; i++)
-		sum += (*ranges)[i].length;
-	*moved = ring_share(before, sum);
-	return CLI_DONE;
-}
-
-static double expected_of(const struct ring *ring, const char *name)
-{
-	uint16_t member = ring_find_member(ring, name);
-
-	return member == RING_NONE ? 0 : ring_expected(ring, member);
-}
-
-/* What the weights alone make move: all that somebody is to get more of. */
-static double least_between(const struct ring *before, const struct ring *after)
-{
-	double least = 0;
-
-	for (size_t i = 0; i < after->n_members; i++) {
-		double gain = ring_expected(after, (uint16_t)i) -
-			      expected_of(before, after->members[i].name);
-
-		least += gain > 0 ? gain : 0;
-	}
-	return least;
-}
-
-/* Make the changes one after the other and sum up what each would move alone. */
-static int apply_changes(struct target *target, const struct fleet *fleet, char *const *changes)
-{
-	struct ring *last = NULL;
-	int status = fleet_build(&last, &fleet->params, fleet->members, fleet->n_members);
-
-	for (; !status && *changes; changes++) {
-		struct ring *next = NULL;
-		struct ring_range *ranges = NULL;
-		size_t n_ranges;
-		double moved;
-
-		status = apply_change(target, *changes);
-		if (!status)
-			status = fleet_build(&next, &fleet->params, target->members,
-					     target->n_members);
-		if (!status)
-			status = moved_between(last, next, &moved, &ranges, &n_ranges);
-		if (!status) {
-			target->one_by_one += moved;
-			target->least_one_by_one += least_between(last, next);
-		}
-		free(ranges);
-		ring_free(last);
-		last = next;
-	}
-	ring_free(last);
-	return status;
-}
-
-static bool is_file(const char *text)
-{
-	size_t len = strlen(text);
-
-	return strchr(text, '/') || (len > 5 && !strcmp(text + len - 5, ".yaml"));
-}
-
-/* The same pool in another file. */
-static int target_from_file(struct target *target, const struct fleet *fleet, const char *path)
-{
-	struct config config = {0};
-	const struct config_pool *pool;
-	struct config_error error;
-	int status = CLI_FAILED;
-
-	if (offline_read(&config, path, &error))
-		return CLI_FAILED;
-	pool = config_find_pool(&config, fleet->name);
-	if (!pool && config.n_pools == 1)
-		pool = &config.pools[0];
-	if (pool) {
-		target->members = lookup_pool_members(pool);
-		target->n_members = pool->n_backends;
-		status = target->members ? CLI_DONE : no_memory();
-	} else {
-		cli_error("%s has no pool '%s'", path, fleet->name);
-	}
-	config_release(&config);
-	return status;
-}
-
-static int read_target(struct target *target, const struct fleet *fleet,
-		       const struct cli_options *options, char *const *changes)
-{
-	if (options->to && *changes) {
-		cli_error("either changes or --to can be given, got '%s' and --to", *changes);
-		return CLI_USAGE;
-	}
-	if (options->to && is_file(options->to))
-		return target_from_file(target, fleet, options->to);
-	if (options->to)
-		return fleet_members("to", options->to, &target->members, &target->n_members);
-	if (!*changes) {
-		cli_error("no change given: it " CHANGE_MUST ", or --to SET");
-		return CLI_USAGE;
-	}
-	target->members = calloc(fleet->n_members + 1, sizeof(*target->members));
-	if (!target->members)
-		return no_memory();
-	memcpy(target->members, fleet->members, fleet->n_members * sizeof(*target->members));
-	target->n_members = fleet->n_members;
-	return apply_changes(target, fleet, changes);
-}
 
 static size_t count_weighted(const struct ring *ring)
 {
@@ -288,7 +83,7 @@ static int for_each_pair(const struct plan *plan, each_pair *each, void *context
 	int status = CLI_DONE;
 
 	if (!sorted)
-		return no_memory();
+		return cli_no_memory();
 	if (plan->n_ranges)
 		memcpy(sorted, plan->ranges, plan->n_ranges * sizeof(*sorted));
 	qsort(sorted, plan->n_ranges, sizeof(*sorted), compare_pairs);
@@ -330,7 +125,7 @@ static int print_pairs(const struct plan *plan)
 	if (status)
 		table_release(&table);
 	else if (table_print(&table))
-		status = no_memory();
+		status = cli_no_memory();
 	return status;
 }
 
@@ -355,7 +150,7 @@ static int print_ranges(const struct plan *plan)
 		table_cell(&table, "%s", name_of(plan->before, range->old_owner));
 		table_cell(&table, "%s", name_of(plan->after, range->new_owner));
 	}
-	return table_print(&table) ? no_memory() : CLI_DONE;
+	return table_print(&table) ? cli_no_memory() : CLI_DONE;
 }
 
 static int print_plan(const struct cli_options *options, const struct plan *plan,
@@ -384,7 +179,7 @@ static int add_json(void *context, const struct plan *plan, const char *from, co
 	(void)plan;
 	return json_array_append_new(context, json_pack("{s:s, s:s, s:f}", "from", from, "to", to,
 							"share", share))
-		       ? no_memory()
+		       ? cli_no_memory()
 		       : CLI_DONE;
 }
 
@@ -420,7 +215,7 @@ static int json_plan(const struct cli_options *options, const struct plan *plan,
 			   plan->balance_after.peak, "ranges_moved", (json_int_t)plan->n_ranges);
 	if (status || !result) {
 		json_decref(result);
-		return status ? status : no_memory();
+		return status ? status : cli_no_memory();
 	}
 	plan_flows_json(flows, plan->moved, result);
 	if (options->ranges)
@@ -431,7 +226,7 @@ static int json_plan(const struct cli_options *options, const struct plan *plan,
 }
 
 static int show_plan(const struct cli_options *options, const struct fleet *fleet,
-		     const struct ring *after, const struct target *target)
+		     const struct ring *after, const struct plan_target *target)
 {
 	struct plan plan = {
 		.before = fleet->ring,
@@ -444,14 +239,14 @@ static int show_plan(const struct cli_options *options, const struct fleet *flee
 
 	if (status)
 		return status;
-	status = moved_between(plan.before, after, &plan.moved, &plan.ranges, &plan.n_ranges);
+	status = plan_moved(plan.before, after, &plan.moved, &plan.ranges, &plan.n_ranges);
 	if (status)
 		return status;
-	plan.least = least_between(plan.before, after);
+	plan.least = plan_least(plan.before, after);
 	plan.modulo = modulo_between(plan.before, after);
 	if (ring_balance(plan.before, &plan.balance_before) ||
 	    ring_balance(after, &plan.balance_after))
-		status = no_memory();
+		status = cli_no_memory();
 	if (!status)
 		status = options->json ? json_plan(options, &plan, &flows)
 				       : print_plan(options, &plan, &flows);
@@ -465,7 +260,7 @@ static int show_plan(const struct cli_options *options, const struct fleet *flee
 static int plan_points(const struct cli_options *options, const struct fleet *fleet,
 		       char *const *operands)
 {
-	const struct target nothing = {0};
+	const struct plan_target nothing = {0};
 	struct cli_options to = *options;
 	struct fleet after;
 	int status;
@@ -486,9 +281,9 @@ static int plan_points(const struct cli_options *options, const struct fleet *fl
 static int plan_members(const struct cli_options *options, const struct fleet *fleet,
 			char *const *operands)
 {
-	struct target target = {0};
+	struct plan_target target = {0};
 	struct ring *after = NULL;
-	int status = read_target(&target, fleet, options, operands);
+	int status = plan_target_read(&target, fleet, options, operands);
 
 	if (!status)
 		status = fleet_build(&after, &fleet->params, target.members, target.n_members);

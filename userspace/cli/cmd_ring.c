@@ -14,12 +14,6 @@
 #include "ring/balance.h"
 #include "ring/replicas.h"
 
-static int no_memory(void)
-{
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
 static int need_backends(const struct fleet *fleet)
 {
 	if (fleet->ring->len)
@@ -76,7 +70,7 @@ static int print_owners(const struct cli_options *options, const struct fleet *f
 	if (status || options->json)
 		table_release(&table);
 	else if (table_print(&table))
-		return no_memory();
+		return cli_no_memory();
 	return status;
 }
 
@@ -203,7 +197,7 @@ static int table_shares(const struct ring *ring, const ring_length *lengths)
 		table_cell(&table, "%.6f", share.expected);
 		table_cell(&table, "%+.2f %%", share.expected > 0 ? 100 * (share.relative - 1) : 0);
 	}
-	return table_print(&table) ? no_memory() : CLI_DONE;
+	return table_print(&table) ? cli_no_memory() : CLI_DONE;
 }
 
 /* What theory says of a plain ring of equal weights; NAN where it says nothing. */
@@ -242,7 +236,7 @@ static int summarize(const struct cli_options *options, const struct fleet *flee
 	if (ring_balance(fleet->ring, &out->balance) ||
 	    ring_replica_sets(fleet->ring, spread ? fleet->racks : NULL, out->replicas,
 			      &out->n_sets, &out->possible))
-		return no_memory();
+		return cli_no_memory();
 	return CLI_DONE;
 }
 
@@ -318,7 +312,7 @@ static int json_shares(const struct cli_options *options, const struct fleet *fl
 		(json_int_t)summary->n_sets, "possible_sets", summary->possible);
 
 	if (!result)
-		return no_memory();
+		return cli_no_memory();
 	if (options->positions)
 		json_object_set_new(result, "positions_listed", positions_json(fleet->ring));
 	cli_print_json(result);
@@ -333,7 +327,7 @@ static int print_shares(const struct cli_options *options, const struct fleet *f
 	int status;
 
 	if (!lengths)
-		return no_memory();
+		return cli_no_memory();
 	ring_shares(fleet->ring, lengths);
 	status = summarize(options, fleet, &summary);
 	if (!status && options->json)

@@ -78,10 +78,8 @@ static int add_json(struct output *output, const struct simulation_row *row)
 		(json_int_t)row->built_before->bytes, "build_ms", row->build_ms, "lookup_ns",
 		row->lookup_ns);
 
-	if (!object || json_array_append_new(output->rows, object)) {
-		cli_error("out of memory");
-		return CLI_FAILED;
-	}
+	if (!object || json_array_append_new(output->rows, object))
+		return cli_no_memory();
 	json_object_set_new(object, "sets_of_3",
 			    row->sets ? json_integer((json_int_t)row->sets) : json_null());
 	json_object_set_new(object, "peak_capped", known(row, row->bounded.peak));
@@ -137,8 +135,7 @@ static int finish(struct output *output, int status)
 	}
 	if (!table_print(&output->table))
 		return CLI_DONE;
-	cli_error("out of memory");
-	return CLI_FAILED;
+	return cli_no_memory();
 }
 
 static int run_simulation(const struct cli_options *options, char *const *keys)

@@ -14,12 +14,6 @@
 #include "config/text.h"
 #include "control/lookup.h"
 
-static int out_of_memory(void)
-{
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
 void fleet_release(struct fleet *fleet)
 {
 	free(fleet->members);
@@ -167,7 +161,7 @@ static int numbered(const char *what, const char *text, struct ring_member **mem
 		return CLI_USAGE;
 	list = calloc(n, sizeof(*list));
 	if (!list)
-		return out_of_memory();
+		return cli_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		snprintf(list[i].name, sizeof(list[i].name), "s%zu", i);
 		list[i].weight_milli = RING_WEIGHT_ONE;
@@ -189,7 +183,7 @@ int fleet_members(const char *what, const char *text, struct ring_member **membe
 		n += *c == ',';
 	list = calloc(n, sizeof(*list));
 	if (!list)
-		return out_of_memory();
+		return cli_no_memory();
 	for (; at < n; at++) {
 		size_t len = strcspn(text, ",");
 
@@ -270,7 +264,7 @@ static int read_racks(struct fleet *fleet, const struct config_pool *pool)
 		return CLI_DONE;
 	fleet->member_racks = calloc(pool->n_backends, sizeof(*fleet->member_racks));
 	if (!fleet->member_racks)
-		return out_of_memory();
+		return cli_no_memory();
 	for (size_t i = 0; i < pool->n_backends; i++) {
 		const char *rack = pool->backends[i].rack;
 		size_t first = 0;
@@ -289,7 +283,7 @@ static int sort_racks(struct fleet *fleet)
 		return CLI_DONE;
 	fleet->racks = calloc(fleet->n_members, sizeof(*fleet->racks));
 	if (!fleet->racks)
-		return out_of_memory();
+		return cli_no_memory();
 	for (size_t i = 0; i < fleet->n_members; i++)
 		fleet->racks[ring_find_member(fleet->ring, fleet->members[i].name)] =
 			fleet->member_racks[i];
@@ -340,7 +334,7 @@ static int read_config(struct fleet *fleet, const struct cli_options *options)
 		fleet->members = lookup_pool_members(pool);
 		fleet->n_members = pool->n_backends;
 		snprintf(fleet->name, sizeof(fleet->name), "%s", pool->name);
-		status = fleet->members ? read_racks(fleet, pool) : out_of_memory();
+		status = fleet->members ? read_racks(fleet, pool) : cli_no_memory();
 	}
 	config_release(&config);
 	return status;

@@ -107,8 +107,7 @@ static int print_rows(const struct column *columns, size_t n_columns, const json
 			cell(&table, json_array_get(rows, i), &columns[c]);
 	if (!table_print(&table))
 		return CLI_DONE;
-	cli_error("out of memory");
-	return CLI_FAILED;
+	return cli_no_memory();
 }
 
 /* The same below another table, and nothing if there are no rows. */

@@ -16,12 +16,6 @@
 #define KEYS_MOST    100000000
 #define KEY_LEN	     256
 
-static int no_memory(void)
-{
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
 static bool is_numbers(const char *text)
 {
 	return *text && text[strspn(text, "0123456789,")] == '\0';
@@ -34,7 +28,7 @@ static int read_servers(struct simulation *out, const char *text)
 
 	out->text = strdup(text);
 	if (!out->text)
-		return no_memory();
+		return cli_no_memory();
 	if (!is_numbers(text)) {
 		out->servers[out->n_servers++] = out->text;
 		return CLI_DONE;
@@ -240,7 +234,7 @@ struct trial {
 static int explain(const struct scheme *scheme, int err)
 {
 	if (err == -ENOMEM)
-		return no_memory();
+		return cli_no_memory();
 	if (err == -EDOM)
 		cli_error("%s: too few cells for so many servers within epsilon, or no server",
 			  scheme->name);
@@ -310,7 +304,7 @@ static int read_sets(const struct simulation *simulation, const char *servers, s
 	sets->n_after = sets->n_before + 1;
 	sets->after = calloc(sets->n_after, sizeof(*sets->after));
 	if (!sets->after)
-		return no_memory();
+		return cli_no_memory();
 	memcpy(sets->after, sets->before, sets->n_before * sizeof(*sets->after));
 	sets->after[sets->n_before].weight_milli = RING_WEIGHT_ONE;
 	snprintf(sets->after[sets->n_before].name, RING_NAME_MAX, "s%zu", sets->n_before);
@@ -355,7 +349,7 @@ static int run_sets(const struct simulation *simulation, const struct sets *sets
 	trial.owners_before = malloc((keys->n + 1) * sizeof(uint16_t));
 	trial.owners_after = malloc((keys->n + 1) * sizeof(uint16_t));
 	if (!trial.owners_before || !trial.owners_after)
-		status = no_memory();
+		status = cli_no_memory();
 	for (size_t i = 0; !status && i < simulation->n_vnodes * simulation->n_schemes; i++) {
 		const struct scheme *scheme = simulation->schemes[i % simulation->n_schemes];
 		uint32_t vnodes = simulation->vnodes[i / simulation->n_schemes];
@@ -382,7 +376,7 @@ int simulation_run(const struct simulation *simulation,
 	int status;
 
 	keys.loads = loads_make(&simulation->loads, keys.n);
-	status = keys.hashes && keys.loads ? CLI_DONE : no_memory();
+	status = keys.hashes && keys.loads ? CLI_DONE : cli_no_memory();
 	for (size_t i = 0; !status && i < simulation->n_servers; i++) {
 		struct sets sets = {0};
 

@@ -17,12 +17,6 @@
 #define STEPS	  1440
 #define LEGEND	  24 /* members that have room in it */
 
-static int no_memory(void)
-{
-	cli_error("out of memory");
-	return CLI_FAILED;
-}
-
 static double y_of(double relative, double most)
 {
 	return HEIGHT - BOTTOM - relative / most * (HEIGHT - TOP - BOTTOM);
@@ -68,7 +62,7 @@ int svg_shares(const char *path, const struct ring *ring)
 
 	if (!lengths || ring_balance(ring, &balance)) {
 		free(lengths);
-		return no_memory();
+		return cli_no_memory();
 	}
 	ring_shares(ring, lengths);
 	most = balance.peak > 1.2 ? balance.peak * 1.1 : 1.25;
@@ -129,7 +123,7 @@ static int draw_moves(struct svg *svg, const struct ring *ring, const struct rin
 
 	if (!bars || ring_compare(ring, after, &ranges, &n)) {
 		free(bars);
-		return no_memory();
+		return cli_no_memory();
 	}
 	for (size_t i = 0; i < n; i++) {
 		double from = (double)ranges[i].first / (double)ring_circle(ring) * STEPS;
@@ -186,7 +180,7 @@ int svg_ring(const char *path, const struct ring *ring, const struct ring *after
 	int status;
 
 	if (!lengths)
-		return no_memory();
+		return cli_no_memory();
 	ring_shares(ring, lengths);
 	status = svg_open(&svg, path, 860, 640,
 			  after ? "The ring by owner; black outside: what moves"
