@@ -133,9 +133,9 @@ check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 
 for vip in $TUNNEL_VIPS; do
-	check "$vip on lo: a backend serves itself" served_by b1 "${B1[@]}" "$vip"
+	check "case 39: $vip on lo: a backend serves itself" served_by b1 "${B1[@]}" "$vip"
 	check "$vip: it serves a container that it routes for" served_by b1 "${INSIDE[@]}" "$vip"
-	check "$vip: a neighbour without it is balanced" balanced "${GUEST[@]}" "$vip"
+	check "case 39: $vip: a neighbour without it is balanced" balanced "${GUEST[@]}" "$vip"
 done
 
 # Replies between neighbours do not come by the balancer.
@@ -145,7 +145,7 @@ done
 check 'backends reach each other and the neighbour by way of the balancer' all_by_way_of_lb
 for vip in $NAT4 $NAT6; do
 	check "nat, $vip: then a neighbour is balanced" balanced "${GUEST[@]}" "$vip"
-	check "nat, $vip: a backend reaches the other" is "$(flow_of_b1 "$vip" b2)" b2
+	check "case 39: nat, $vip: a backend reaches the other" is "$(flow_of_b1 "$vip" b2)" b2
 	check "nat, $vip: but not itself" is "$(flow_of_b1 "$vip" b1)" -
 done
 check 'a nat VIP on lo' nat_vips_on_lo
@@ -155,6 +155,6 @@ done
 
 check 'b1 sends to its VIPs as if they were not its own' sends_out b1
 for vip in $TUNNEL_VIPS; do
-	check "$vip: it is balanced, also to itself" balanced "${B1[@]}" "$vip"
+	check "case 39: $vip: it is balanced, also to itself" balanced "${B1[@]}" "$vip"
 done
 finish

@@ -239,17 +239,18 @@ static void read_trace(const struct run *run, struct trace *trace)
 		trace->counts[count] = moving_count(count);
 }
 
-static void send_error(const struct run *run, uint32_t backend)
+static void case_4_error(const struct run *run, uint32_t backend)
 {
 	struct trace before, after;
 	uint32_t reached;
 
 	read_trace(run, &before);
 	reached = moving_send_error(&run->flow);
-	REQUIRE(run, reached == backend, "an ICMP error reaches %u, not %u", reached, backend);
+	REQUIRE(run, reached == backend, "case 4: an ICMP error reaches %u, not %u", reached,
+		backend);
 	read_trace(run, &after);
-	REQUIRE(run, memcmp(&before, &after, sizeof(before)) == 0, "an ICMP error left a trace%s",
-		"");
+	REQUIRE(run, memcmp(&before, &after, sizeof(before)) == 0,
+		"case 4: an ICMP error left a trace%s", "");
 }
 
 static void send_packet(const struct run *run, uint32_t backend, uint8_t flags)
@@ -278,7 +279,7 @@ static struct flow_entry entry_of(const struct run *run, int *table)
 static void send_one(const struct run *run, uint32_t backend, uint8_t flags)
 {
 	if ((flags & (SYN | ACK)) != SYN)
-		send_error(run, backend);
+		case_4_error(run, backend);
 	send_packet(run, backend, flags);
 }
 
