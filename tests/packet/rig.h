@@ -20,7 +20,7 @@
 
 /* The kernel runs no frame through XDP that is shorter than an Ethernet header. */
 #define RIG_FRAME_MIN FRAME_ETHERNET_LEN
-#define RIG_FRAME_TOP 1800 /* and none that does not fit in a page with its headroom */
+#define RIG_FRAME_TOP 1800  /* and none that does not fit in a page with its headroom */
 #define RIG_LONG_TOP  40000 /* in several buffers */
 #define RIG_LONG_MAX  (RIG_LONG_TOP + 128)
 

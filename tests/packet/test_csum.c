@@ -155,7 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(case_32_random_rewrites), cmocka_unit_test(test_wrong_stays_wrong),
-		cmocka_unit_test(test_every_checksum),	cmocka_unit_test(test_most_carries),
+		cmocka_unit_test(test_every_checksum),	   cmocka_unit_test(test_most_carries),
 		cmocka_unit_test(test_rfc1624_example),
 	};
 

@@ -234,10 +234,8 @@ static void test_processors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_8_interleaved),
-		cmocka_unit_test(test_ring_changes),
-		cmocka_unit_test(test_backend_drains_and_dies),
-		cmocka_unit_test(test_processors),
+		cmocka_unit_test(case_8_interleaved),		cmocka_unit_test(test_ring_changes),
+		cmocka_unit_test(test_backend_drains_and_dies), cmocka_unit_test(test_processors),
 		cmocka_unit_test(test_more_than_remembered),
 	};
 
