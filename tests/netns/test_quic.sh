@@ -7,19 +7,8 @@
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-QUIC=$ROOT/tests/netns/quic.py
-CONNECTIONS=12
-MOVES=10
-
-# backend_lines PREFIX N...: with $IDS ids 0:0N01, with $BOTH 3:0N too
-backend_lines() {
-	local prefix=$1 n
-	for n in "${@:2}"; do
-		printf '      - {name: b%d, address: "%s%d"' "$n" "$prefix" $((10 + n))
-		[ -z "$IDS" ] || printf ', quic_id: "0:%02d01%s"' "$n" "${BOTH:+,3:0$n}"
-		printf '}\n'
-	done
-}
+# shellcheck source=tests/netns/quic.sh
+. "$(dirname "$0")/quic.sh"
 
 # The configuration with backends N...
 quic_config() {
@@ -34,26 +23,6 @@ quic_config() {
 	config_vip $DR6 udp 443 h3dr
 	# The same backends for HTTP: no connection ids there.
 	config_vip $NAT4 tcp 80 h3nat
-}
-
-start_servers() {
-	local n
-	for ((n = 1; n <= BACKENDS; n++)); do
-		topology_spawn "b$n" "$TOPOLOGY_DIR/b$n/quic" \
-			python3 "$QUIC" serve "b$n" "0${n}01" 443
-		wait_for 5 grep -q ready "$TOPOLOGY_DIR/b$n/quic" || return 1
-	done
-}
-
-# talk SOURCE VIP
-talk() { topology_in client python3 "$QUIC" talk "$1" "$2" 443 40000 "$CONNECTIONS" "$MOVES"; }
-
-# All answers of each connection came from its backend, and more than one backend has some.
-all_stay() {
-	talk "$@" >"$TOPOLOGY_DIR/talked"
-	cat "$TOPOLOGY_DIR/talked"
-	is "$(grep -c " same $MOVES reset 0 lost 0\$" "$TOPOLOGY_DIR/talked")" "$CONNECTIONS" &&
-		[ "$(cut -d' ' -f1 "$TOPOLOGY_DIR/talked" | sort -u | wc -l)" -gt 1 ]
 }
 
 # Without ids they do not: the hash of every packet is another. This sees the rest fail.

@@ -66,3 +66,12 @@ tunnels_config() {
 		tunnels_vips gue $GUE_VIPS
 	}
 }
+
+# received VERDICT N: every backend took out more than N packets of this kind
+received() {
+	local role
+	for role in b1 b2 b3; do
+		echo "$role: $(backend_count $role "$1") of $1"
+		[ "$(backend_count $role "$1")" -gt "$2" ] || return 1
+	done
+}
