@@ -262,7 +262,7 @@ static int read_racks(struct fleet *fleet, const struct config_pool *pool)
 		fleet->with_racks = *pool->backends[i].rack;
 	if (!fleet->with_racks)
 		return CLI_DONE;
-	fleet->member_racks = calloc(pool->n_backends, sizeof(*fleet->member_racks));
+	fleet->member_racks = calloc(pool->n_backends + 1, sizeof(*fleet->member_racks));
 	if (!fleet->member_racks)
 		return cli_no_memory();
 	for (size_t i = 0; i < pool->n_backends; i++) {

@@ -126,7 +126,7 @@ static int apply_changes(struct plan_target *target, const struct fleet *fleet,
 		struct ring *next = NULL;
 		struct ring_range *ranges = NULL;
 		size_t n_ranges;
-		double moved;
+		double moved = 0;
 
 		status = apply_change(target, *changes);
 		if (!status)

@@ -55,11 +55,11 @@ static const struct preset presets[] = {
 static void refuse(const char *name)
 {
 	char list[256] = "";
+	size_t len = 0;
 
-	for (size_t i = 0; i < COUNT; i++) {
-		strcat(list, i ? ", " : "");
-		strcat(list, presets[i].name);
-	}
+	for (size_t i = 0; i < COUNT && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
+					presets[i].name);
 	cli_error("preset must be one of %s, got '%s'", list, name);
 }
 

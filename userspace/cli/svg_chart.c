@@ -55,17 +55,23 @@ static double y_of(const struct frame *frame, double value)
 		       (HEIGHT - TOP - BOTTOM);
 }
 
+/* How many times ten goes from @low to @high. */
+static int decades(double low, double high)
+{
+	return (int)floor(log10(high * 1.001 / low));
+}
+
 static void draw_axes(struct svg *svg, const struct frame *frame, const char *x_name,
 		      const char *y_name)
 {
-	for (double at = frame->x_low; at <= frame->x_high * 1.001; at *= 10) {
-		double x = x_of(frame, at);
+	for (int i = 0; i <= decades(frame->x_low, frame->x_high); i++) {
+		double at = frame->x_low * pow(10, i), x = x_of(frame, at);
 
 		svg_line(svg, x, TOP, x, HEIGHT - BOTTOM, "#cccccc", 0.75);
 		svg_text(svg, x, HEIGHT - BOTTOM + 20, "middle", 12, "%g", at);
 	}
-	for (double at = frame->y_low; at <= frame->y_high * 1.001; at *= 10) {
-		double y = y_of(frame, at);
+	for (int i = 0; i <= decades(frame->y_low, frame->y_high); i++) {
+		double at = frame->y_low * pow(10, i), y = y_of(frame, at);
 
 		svg_line(svg, LEFT, y, WIDTH - RIGHT, y, "#cccccc", 0.75);
 		svg_text(svg, LEFT - 8, y + 4, "end", 12, "%g", at);

@@ -24,8 +24,8 @@ static double y_of(double relative, double most)
 
 static void draw_grid(struct svg *svg, double most)
 {
-	for (double at = 0; at <= most + 0.001; at += 0.25) {
-		double y = y_of(at, most);
+	for (int quarters = 0; quarters <= (int)((most + 0.001) * 4); quarters++) {
+		double at = quarters / 4.0, y = y_of(at, most);
 
 		svg_line(svg, LEFT, y, WIDTH - RIGHT, y, at == 1 ? "#000000" : "#cccccc",
 			 at == 1 ? 1.5 : 0.75);

@@ -115,6 +115,8 @@ static int fill_maglev(struct scheme_built *out, uint64_t *next, uint64_t *skip,
 	uint32_t heaviest = 0;
 	size_t filled = 0;
 
+	if (out->table_len < 2)
+		return -EINVAL;
 	for (size_t i = 0; i < out->n_members; i++) {
 		next[i] = scheme_hash(out, i, 0) % out->table_len;
 		skip[i] = scheme_hash(out, i, 1) % (out->table_len - 1) + 1;
