@@ -14,7 +14,7 @@
 
 #define FLOWS_LEN 600
 #define BUSY_LEN  40
-#define STEPS	  300
+#define STEPS	  200
 #define STEP_MS	  10000000
 #define TIMES(n)  ((2 * (n) + 1) * (STEP_MS / 2))
 
