@@ -14,17 +14,8 @@ trap 'rm -rf "$T"' EXIT
 trap 'exit 1' INT TERM
 cp "$backend" "$T/ringlb-backend" && chmod 755 "$T" || exit 1
 
-n=0
-# same NAME EXPECTED GOT
-same() {
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		printf 'expected:\n%s\ngot:\n%s\n' "$2" "$3" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/unit/tap.sh
+. tests/unit/tap.sh
 
 # Without a right to do anything: what gets past the arguments fails for that.
 run() {

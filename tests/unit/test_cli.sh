@@ -20,30 +20,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-n=0
-passed() {
-	n=$((n + 1))
-	echo "ok $n - $1"
-}
-
-# failed NAME [LINES]
-failed() {
-	n=$((n + 1))
-	echo "not ok $n - $1"
-	printf '%s\n' "${2:-}" | sed 's/^/# /'
-}
-
-# same NAME EXPECTED GOT
-same() {
-	if [ "$2" = "$3" ]; then
-		passed "$1"
-	else
-		failed "$1" "expected:
-$2
-got:
-$3"
-	fi
-}
+# shellcheck source=tests/unit/tap.sh
+. tests/unit/tap.sh
 
 # run ARGUMENTS...: what became of it, as text that a test can state
 run() {

@@ -14,17 +14,8 @@ T=$(mktemp -d) || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 1' INT TERM
 
-n=0
-# same NAME EXPECTED GOT
-same() {
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		printf '%s\n' "expected:" "$2" "got:" "$3" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=tests/unit/tap.sh
+. tests/unit/tap.sh
 
 # json FILTER ARGUMENTS...: what jq makes of the answer, on one line
 json() {
