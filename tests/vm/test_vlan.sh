@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# {nat, dr} x {IPv4, IPv6} in a VLAN, and in one within another: the program is on the
-# interface that carries the tags, all addresses are on what the kernel has on top of it.
+# {nat, dr} x {IPv4, IPv6}, and ipip and gue to ringlb-backend, in a VLAN, and in one within
+# another: the program is on the interface that carries the tags, all addresses are on what the
+# kernel has on top of it.
 # Needs a kernel that has VLANs, so tests/vm/run runs it.
 # shellcheck source=tests/netns/lib.sh
 . "$(dirname "$0")/../netns/lib.sh"
+# shellcheck source=tests/netns/backend.sh
+. "$(dirname "$0")/../netns/backend.sh"
 
 COUNT=30
 
@@ -52,6 +55,16 @@ network_move() {
 			net.ipv4.conf.all.send_redirects=0 "net.ipv4.conf.${2//.//}.send_redirects=0"
 }
 
+# The usual pools, and two whose backends take packets out of tunnels on eth0, tags and all.
+vlan_config() {
+	write_config 3 | sed '/^vips:/,$d'
+	config_pool ipip4 ipip 10.77.2. 0 1 2 3
+	config_pool gue6 gue fd77:2:: 0 1 2 3
+	write_config 3 | sed -n '/^vips:/,$p'
+	config_vip "$DR4" tcp 8080 ipip4
+	config_vip "$DR6" tcp 8080 gue6
+}
+
 works() { diff <(ask "$@" "$COUNT") <(predict "$@" "$COUNT"); }
 verdict() { answer ".verdicts[] | select(.name == \"$1\") | .packets" stats; }
 leave_by() { is "$(answer '[.[].interface] | unique | join(",")' backend list)" "$1"; }
@@ -63,6 +76,8 @@ all_work() {
 	check "$1: nat udp, IPv6" works udp $NAT6 7000 "$first"
 	check "$1: dr tcp, IPv6" works tcp $DR6 80 "$first"
 	check "$1: dr udp" works udp $DR4 7000 "$first"
+	check "$1: ipip" works tcp "$DR4" 8080 "$first"
+	check "$1: gue over IPv6" works tcp "$DR6" 8080 "$first"
 	check "$1: nothing was dropped" \
 		is "$(answer '[.verdicts[] | select(.action == "DROP") | .packets] | add' stats)" 0
 	check "$1: packets left by the interface with the tags" some TX_BACKEND $((COUNT * 4))
@@ -72,6 +87,10 @@ start one 3
 modprobe 8021q
 for role in client lb b1 b2 b3; do vlans $role || bail_out "no VLANs in $role"; done
 network_move eth0 eth0.7 || bail_out 'addresses do not move'
+vlan_config >"$CONFIG"
+for role in b1 b2 b3; do
+	check "$role: ringlb-backend attach" backend $role attach eth0 --vip "$DR4" "$DR6"
+done
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 check 'backends are behind the VLAN' leave_by eth0.7
