@@ -299,7 +299,7 @@ ip -n "$TOPOLOGY_ID-b1" route replace default via 10.77.2.1
 ip -n "$TOPOLOGY_ID-b1" -6 route replace default via fd77:2::1
 ip -n "$TOPOLOGY_ID-b1" route replace default via 10.77.2.9 table 100
 ip -n "$TOPOLOGY_ID-b1" -6 route replace default via fd77:2::9 table 100
-check 'problems and hints as JSON' eval "b1 check --json | jq -e 'all(.[]; .kind == \"hint\" and (.what | type) == \"string\" and .interface == \"eth0\")'"
+check 'problems and hints as JSON' eval "b1 check --json | topology_holds 'all(.[]; .kind == \"hint\" and (.what | type) == \"string\" and .interface == \"eth0\")'"
 check 'detach' b1 detach eth0
 check 'all is as before' as_before
 

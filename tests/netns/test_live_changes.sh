@@ -14,7 +14,7 @@ state_files() { find "$STATE" -type f 2>/dev/null | wc -l; }
 
 # moved_is_share POOL NAME ANSWER: all that moved went to the new backend
 moved_is_share() {
-	jq -e --argjson share "$(share "$1" "$2")" '(.moved - $share) | fabs < 1e-9' <<<"$3" &&
+	topology_holds --argjson share "$(share "$1" "$2")" '(.moved - $share) | fabs < 1e-9' <<<"$3" &&
 		is "$(jq -r .weight <<<"$3")" 1
 }
 

@@ -22,7 +22,7 @@ only_broken() {
 	while read -r pool opened; do
 		state "$pool" tojson
 		[ "$opened" -gt 0 ] || return 1
-		jq -e --arg name "$1" --argjson opened "$opened" --argjson before "${BROKEN[$pool]:-0}" \
+		topology_holds --arg name "$1" --argjson opened "$opened" --argjson before "${BROKEN[$pool]:-0}" \
 			'.backends[$name].broken == $opened and .broken == $before + $opened and
 			.broken == .reset' "$TOPOLOGY_DIR/$pool.state" || return 1
 		BROKEN[$pool]=$((${BROKEN[$pool]:-0} + opened))
