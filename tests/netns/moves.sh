@@ -124,6 +124,7 @@ unbroken() {
 	local state
 	state=$(state "$1" tojson) || return 1
 	echo "$state"
+	# shellcheck disable=SC2016 # variables are of jq
 	topology_holds --argjson count "$(<"$TOPOLOGY_DIR/$1.count")" \
 		'.broken + .short_failed + .quiet == 0 and .open + .closed == $count' <<<"$state"
 }

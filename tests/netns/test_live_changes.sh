@@ -14,6 +14,7 @@ state_files() { find "$STATE" -type f 2>/dev/null | wc -l; }
 
 # moved_is_share POOL NAME ANSWER: all that moved went to the new backend
 moved_is_share() {
+	# shellcheck disable=SC2016 # variables are of jq
 	topology_holds --argjson share "$(share "$1" "$2")" '(.moved - $share) | fabs < 1e-9' <<<"$3" &&
 		is "$(jq -r .weight <<<"$3")" 1
 }
@@ -36,6 +37,14 @@ check 'backend add moves exactly its share' moved_is_share nat4 b4 "$added"
 check 'and what plan said before' is "$(jq .moved <<<"$added")" "$planned"
 check 'shares are those of the live ring' is "$(share nat4 b4)" \
 	"$(answer '.backends[] | select(.backend == "b4").share' shares --pool nat4)"
+# The file says what the live ring is once it has the same backend.
+sed "/- name: nat4/,/- name: nat6/s/^    backends:/&\n      - {name: b4, address: 10.77.2.14, port: 8080}/" \
+	"$CONFIG" >"$TOPOLOGY_DIR/with_b4.yaml"
+for command in 'owner a b c d e f g h' 'prefer a -r 3' 'shares -r 2' 'plan drain:b4 weight:b1=2 --ranges'; do
+	# shellcheck disable=SC2086 # words on purpose
+	check "live as from a file: ${command%% *}" is "$(ringlb $command --pool nat4 | grep -vE '^(flows|remembered) ')" \
+		"$(ringlb $command --pool nat4 --config "$TOPOLOGY_DIR/with_b4.yaml")"
+done
 check 'the change is known as not in the file' changed true
 check 'and is kept on disk' test "$(state_files)" -eq 1
 check 'a weight is changed' ringlb backend weight b1 0.5 --pool nat4

@@ -22,6 +22,7 @@ only_broken() {
 	while read -r pool opened; do
 		state "$pool" tojson
 		[ "$opened" -gt 0 ] || return 1
+		# shellcheck disable=SC2016 # variables are of jq
 		topology_holds --arg name "$1" --argjson opened "$opened" --argjson before "${BROKEN[$pool]:-0}" \
 			'.backends[$name].broken == $opened and .broken == $before + $opened and
 			.broken == .reset' "$TOPOLOGY_DIR/$pool.state" || return 1

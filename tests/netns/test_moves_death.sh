@@ -84,6 +84,7 @@ remember() {
 # All that it had broke, no others, and nobody hangs: only_broken BACKEND NAME
 only_broken() {
 	state "$2" tojson
+	# shellcheck disable=SC2016 # variables are of jq
 	topology_holds --arg backend "$1" --argjson opened "${OPENED[$2]}" --argjson before "${BROKEN[$2]}" \
 		--argjson before_of "${BROKEN_OF[$2]}" --argjson count "$(<"$TOPOLOGY_DIR/$2.count")" \
 		'$opened > 0 and .backends[$backend].broken == $before_of + $opened and
@@ -141,6 +142,7 @@ resets_but() {
 none_broke() {
 	state "$1" tojson
 	# Who came since then had not broken before.
+	# shellcheck disable=SC2016 # variables are of jq
 	topology_holds --argjson before "${BROKEN[$1]:-0}" --argjson count "$(<"$TOPOLOGY_DIR/$1.count")" \
 		'.broken == $before and .open + .broken == $count and .quiet + .short_failed == 0' \
 		"$TOPOLOGY_DIR/$1.state"

@@ -88,6 +88,18 @@ same "others have no neighbours" '[null,null]' \
 same "cost: up to 10,000 servers of 200" '[10000,200,true]' \
 	"$(json '.[-1] | [.servers, .vnodes, .sets_of_3 > 1900000]' --preset cost --count 100)"
 
+# shown ARGUMENTS...: what a person sees of the progress, the last of it
+shown() {
+	/usr/bin/python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "$ringlb" simulate "$@" |
+		tr '\r' '\n' | grep -E '^\[[# ]{30}\] ' | tail -n 1
+}
+same "progress where there is much to do" "[##############################] 6 of 6" \
+	"$(shown --servers 4,5,6 --schemes ring,modulo --count 1000)"
+same "also of few rows with many keys" "[##############################] 1 of 1" \
+	"$(shown --servers 4 --schemes modulo --count 500000)"
+same "not where it is over at once" '' "$(shown --servers 4 --schemes modulo --count 1000)"
+same "nor in a file" '' "$("$ringlb" simulate --servers 4,5,6 --schemes ring,modulo --count 1000 2>&1 >/dev/null)"
+
 fails 2 "ringlb: zipf must be 0 to 10 with at most three decimals, got 'x'" --zipf x
 fails 2 "ringlb: load cap must be 1.01 to 10 with at most three decimals, got '1'" --load-cap 1
 fails 2 "ringlb: hot keys must be like 5:0.3, so many with this share of the load, got '5'" \

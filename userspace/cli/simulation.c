@@ -14,6 +14,7 @@
 
 #define KEYS_DEFAULT 200000
 #define KEYS_MOST    100000000
+#define MANY_KEYS    500000 /* seconds, for some schemes */
 #define KEY_LEN	     256
 
 static bool is_numbers(const char *text)
@@ -330,9 +331,10 @@ static int run_one(const struct simulation *simulation, const struct scheme *sch
 	return err ? err : measure_more(simulation, trial, keys, row);
 }
 
-static void show_progress(size_t done, size_t all)
+/* For people, and only where there is something to wait for. */
+static void show_progress(size_t done, size_t all, size_t n_keys)
 {
-	if (isatty(STDERR_FILENO) && all > 4)
+	if (isatty(STDERR_FILENO) && (all > 4 || n_keys >= MANY_KEYS))
 		fprintf(stderr, "\r[%-30.*s] %zu of %zu%s", (int)(30 * done / all),
 			"##############################", done, all, done == all ? "\n" : "");
 }
@@ -350,6 +352,8 @@ static int run_sets(const struct simulation *simulation, const struct sets *sets
 	trial.owners_after = malloc((keys->n + 1) * sizeof(uint16_t));
 	if (!trial.owners_before || !trial.owners_after)
 		status = cli_no_memory();
+	if (!status)
+		show_progress(*done, all, keys->n);
 	for (size_t i = 0; !status && i < simulation->n_vnodes * simulation->n_schemes; i++) {
 		const struct scheme *scheme = simulation->schemes[i % simulation->n_schemes];
 		uint32_t vnodes = simulation->vnodes[i / simulation->n_schemes];
@@ -361,7 +365,7 @@ static int run_sets(const struct simulation *simulation, const struct sets *sets
 		experiment_load_release(&row.after);
 		scheme_release(&trial.before);
 		scheme_release(&trial.after);
-		show_progress(++*done, all);
+		show_progress(++*done, all, keys->n);
 	}
 	free(trial.owners_before);
 	free(trial.owners_after);
