@@ -17,8 +17,8 @@ static __always_inline struct capture *capture_state(void)
 	return bpf_map_lookup_elem(&capture, &zero);
 }
 
-/* Copy the frame of packet @id, which has got @verdict. Returns 0. */
-__attribute__((noinline)) int capture_frame(struct xdp_md *ctx, __u32 id, int verdict)
+/* Copy the frame of packet @id, which has got @verdict. */
+static __always_inline void capture_copy(struct xdp_md *ctx, __u32 id, int verdict)
 {
 	struct captured *copy = bpf_ringbuf_reserve(&captures, sizeof(*copy), 0);
 	__u64 len = bpf_xdp_get_buff_len(ctx);
@@ -28,7 +28,7 @@ __attribute__((noinline)) int capture_frame(struct xdp_md *ctx, __u32 id, int ve
 		state = capture_state();
 		if (state)
 			__sync_fetch_and_add(&state->lost, 1);
-		return 0;
+		return;
 	}
 	copy->time_ns = bpf_ktime_get_ns();
 	copy->id = id;
@@ -42,19 +42,14 @@ __attribute__((noinline)) int capture_frame(struct xdp_md *ctx, __u32 id, int ve
 		bpf_ringbuf_discard(copy, 0);
 	else
 		bpf_ringbuf_submit(copy, 0);
-	return 0;
 }
 
-/* Pick this packet, or not, while somebody captures. Returns its id, or 0. */
-__attribute__((noinline)) int capture_pick(struct xdp_md *ctx)
+/* The number of this packet among those to be captured; 0: it is not one. */
+static __always_inline __u32 capture_pick(struct capture *state)
 {
-	struct capture *state = capture_state();
-	__u64 until_ns;
+	__u64 until_ns = *(volatile __u64 *)&state->until_ns;
 	__u32 count;
 
-	if (!state)
-		return 0;
-	until_ns = *(volatile __u64 *)&state->until_ns;
 	if (until_ns < bpf_ktime_get_ns()) {
 		/* Who captured is gone. Another one may have just begun. */
 		__sync_val_compare_and_swap(&state->until_ns, until_ns, 0);
@@ -63,19 +58,39 @@ __attribute__((noinline)) int capture_pick(struct xdp_md *ctx)
 	count = __sync_fetch_and_add(&state->next, 1);
 	if (state->every && count % state->every)
 		return 0;
-	count++;
-	capture_frame(ctx, count, CONTINUE);
-	return count;
+	return count + 1;
 }
 
-/* To be called before anything is done with the packet. Returns its id, or 0. */
-static __always_inline __u32 capture_begin(struct xdp_md *ctx)
+/*
+ * Somebody captures: pick this packet as it comes in, @verdict being CONTINUE, and copy what is
+ * picked then and when it has its verdict. Returns 0.
+ */
+__attribute__((noinline)) int capture_frame(struct xdp_md *ctx, int verdict)
+{
+	struct capture *state = capture_state();
+	__u32 zero = 0, *id = bpf_map_lookup_elem(&capture_ids, &zero);
+
+	if (!state || !id)
+		return 0;
+	if (verdict == CONTINUE)
+		*id = capture_pick(state);
+	if (*id)
+		capture_copy(ctx, *id, verdict);
+	if (verdict != CONTINUE)
+		*id = 0;
+	return 0;
+}
+
+/*
+ * To be called before anything is done with the packet, @verdict being CONTINUE, and at its end.
+ * In between the program holds nothing for it: the verifier would go every way twice.
+ */
+static __always_inline void capture_packet(struct xdp_md *ctx, enum verdict verdict)
 {
 	const struct capture *state = capture_state();
 
-	if (!state || !*(const volatile __u64 *)&state->until_ns)
-		return 0;
-	return capture_pick(ctx);
+	if (state && *(const volatile __u64 *)&state->until_ns)
+		capture_frame(ctx, verdict);
 }
 
 #endif

@@ -155,11 +155,11 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 SEC("xdp.frags")
 int ringlb(struct xdp_md *ctx)
 {
-	__u32 captured = capture_begin(ctx);
-	enum verdict verdict = handle(ctx);
+	enum verdict verdict;
 
-	if (captured)
-		capture_frame(ctx, captured, verdict);
+	capture_packet(ctx, CONTINUE);
+	verdict = handle(ctx);
+	capture_packet(ctx, verdict);
 	return count_verdict(verdict);
 }
 

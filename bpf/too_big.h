@@ -149,6 +149,7 @@ static __always_inline bool too_big_write(struct xdp_md *ctx, const struct inner
 	__u32 least = is_ipv6 ? TOO_BIG_MTU_MIN_IPV6 : TOO_BIG_MTU_MIN_IPV4;
 	struct too_big_header *icmp;
 	__u64 sum = 0;
+	int all;
 
 	if (!pos)
 		return false;
@@ -162,9 +163,11 @@ static __always_inline bool too_big_write(struct xdp_md *ctx, const struct inner
 	icmp->code = is_ipv6 ? 0 : TOO_BIG_CODE_IPV4;
 	icmp->check = 0;
 	icmp->mtu = bpf_htonl(fits > least ? fits : least);
-	if (!csum_frame(icmp, sizeof(*icmp) + len, end, &sum))
+	all = csum_frame(ctx, (void *)icmp - (void *)(long)ctx->data, sizeof(*icmp) + len,
+			 csum_fold32(sum));
+	if (all < 0)
 		return false;
-	icmp->check = csum_apply(0xffff, sum);
+	icmp->check = ~all;
 	return true;
 }
 
