@@ -16,10 +16,11 @@
 
 #include "bpf/capture_abi.h"
 #include "bpf/flows_abi.h"
+#include "bpf/ring_abi.h"
 #include "bpf/verdicts.h"
 
 /* Changes with any layout below; a pinned map of another version is refused. */
-#define RINGLB_ABI_VERSION 3
+#define RINGLB_ABI_VERSION 4
 
 #define POOLS_MAX 512
 #define VIPS_MAX  4096
@@ -34,7 +35,6 @@
 /* Backend ids are 0 to 65534; BACKEND_NONE marks a slot that nobody owns. */
 #define BACKENDS_MAX	   65535
 #define BACKEND_NONE	   0xffff
-#define RING_POSITIONS_MAX (1U << 21)
 /* Sizes of the flow tables unless the configuration gives others. */
 #define FLOWS_MAX_DEFAULT   262144
 #define EMBRYOS_MAX_DEFAULT 65536
@@ -273,57 +273,6 @@ struct counter {
 	__u64 bytes; /* whole frames, without the FCS, as they came in */
 };
 _Static_assert(sizeof(struct counter) == 16, "counter value");
-
-/*
- * A published ring is one array map of 8-byte elements, the inner map that
- * `rings[pool]` points to:
- *
- *   element 0                  struct ring_header
- *   element 1                  the seed of positions and flow hashes
- *   RING_POSITIONS_AT ...      `len` positions, ascending, host byte order
- *   then                       `len` owners (backend ids, 16 bits each), four an
- *                              element, lowest index in the lowest bits
- *   then, if some arc moves    `len` elements struct ring_move
- *   then                       `clocks` elements of monotonic milliseconds
- *
- * While arcs move, the positions are those of the new ring and of the edges of the
- * moving arcs, and owners are those of the new ring.
- *
- * Everything that a packet needs of a ring is in this one map, so swapping the
- * map is all that publishing takes. An empty ring has len 0.
- */
-struct ring_header {
-	__u32 len;
-	__u16 moving; /* 1: there are elements struct ring_move */
-	__u16 clocks; /* for userspace only */
-};
-_Static_assert(sizeof(struct ring_header) == 8, "one ring element");
-
-#define RING_HEADER_AT		0
-#define RING_SEED_AT		1
-#define RING_POSITIONS_AT	2
-#define RING_OWNERS_PER_ELEMENT 4
-#define RING_OWNER_BITS		16
-
-/*
- * One arc of a ring in which some arc moves. Flags 0: this arc is settled. `clock`
- * tells userspace when its learning times end: elements clock and clock + 1.
- */
-struct ring_move {
-	__u16 previous; /* backend id that flows without a memory belong to */
-	__u16 flags;	/* MOVE_* */
-	__u16 clock;
-	__u16 pad;
-};
-_Static_assert(sizeof(struct ring_move) == 8, "one ring element");
-
-/*
- * MOVE_ASK: the arc moves, ask the flow tables. MOVE_LEARN_*: it is not known yet
- * which old flows there are, so one that is not remembered is `previous`'s.
- */
-#define MOVE_ASK	 1
-#define MOVE_LEARN_TCP	 2
-#define MOVE_LEARN_OTHER 4
 
 /*
  * Map `addresses`: which addresses are those of VIPs with one port and of nat backends,

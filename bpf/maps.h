@@ -41,24 +41,36 @@ struct {
 	__type(value, struct reply);
 } replies SEC(".maps");
 
-/*
- * One published ring. BPF_F_INNER_MAP lets rings of any length take each other's
- * place; mmap() lets userspace fill one without a system call an element.
- */
-struct ring_elements {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-};
-
+/* Which of the next maps has the ring of a pool that counts: a number of RING_CLASSES. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, POOLS_MAX);
 	__type(key, __u32);
-	__array(values, struct ring_elements);
-} rings SEC(".maps");
+	__type(value, __u64);
+} ring_classes SEC(".maps");
+
+/*
+ * Published rings by pool, in as many sizes as there are classes. With BPF_F_INNER_MAP one
+ * map would take rings of any size, but a look-up in them would be a call, three times as
+ * slow. mmap() lets userspace fill one without a system call an element.
+ */
+#define RING_CLASS_MAPS(number, bytes)                                                             \
+	struct ring_map_##number {                                                                 \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(max_entries, 1);                                                            \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(value_size, bytes);                                                         \
+	};                                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(max_entries, POOLS_MAX);                                                    \
+		__type(key, __u32);                                                                \
+		__array(values, struct ring_map_##number);                                         \
+	} rings_##number SEC(".maps");
+RING_CLASSES(RING_CLASS_MAPS)
+#undef RING_CLASS_MAPS
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

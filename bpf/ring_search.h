@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Flow -> backend id, by the ring of a pool. Reads ring maps, never the packet.
- * abi.h has the layout of a published ring.
+ * ring_abi.h has the layout of a published ring.
  */
 #ifndef RINGLB_BPF_RING_SEARCH_H
 #define RINGLB_BPF_RING_SEARCH_H
@@ -18,56 +18,141 @@ _Static_assert((1U << (RING_SEARCH_STEPS - 1)) >= RING_POSITIONS_MAX,
 	       "the search must be able to finish in the largest ring");
 
 /*
- * Set *@slot to the first position that is not below @hash, or to 0 if all are:
- * past the last position the circle begins again.
+ * Changes no slot, but says to the verifier that each step of a search ends where the one
+ * before did: it need not follow all the ways that lead there.
  */
-static __always_inline enum verdict ring_search(void *ring, __u32 len, __u64 hash, __u32 *slot)
-{
-	__u32 low = 0, candidates = len;
+#define RING_SLOT_MASK (2 * RING_POSITIONS_MAX - 1)
 
+/* Entries that are looked at one by one. A group has three positions, as a rule. */
+#define RING_SCAN_STEPS 8
+
+/* Set before the program is loaded: search without the buckets, as tests and benches compare. */
+const volatile bool plain_search = false;
+
+/* A published ring, @size bytes of it: a constant on each of the verifier's ways. */
+struct ring_view {
+	const struct ring_header *header;
+	__u64 size;
+};
+
+/* What is @at bytes behind the header, as long as an entry; NULL outside the ring. */
+static __always_inline const void *ring_at(const struct ring_view *ring, __u64 at)
+{
+	/* clang would test something else that is equal, but not to the verifier. */
+	barrier_var(at);
+	if (at > ring->size - sizeof(struct ring_entry))
+		return NULL;
+	return (const void *)ring->header + at;
+}
+
+static __always_inline const struct ring_entry *ring_entry_at(const struct ring_view *ring,
+							      __u64 slot)
+{
+	return ring_at(ring, ring->header->entries_at + slot * sizeof(struct ring_entry));
+}
+
+/*
+ * The ring of @pool that counts. An empty asm of its own keeps clang from having one look-up
+ * for all classes: the kernel puts one in place only where it always is in the same kind of map.
+ */
+static __always_inline enum verdict ring_open(__u32 pool, struct ring_view *ring)
+{
+	const __u64 *class = bpf_map_lookup_elem(&ring_classes, &pool);
+	__u32 zero = 0;
+	void *map;
+
+	if (!class)
+		return DROP_NO_RING;
+	switch (*class) {
+#define RING_CLASS_CASE(number, bytes)                                                             \
+	case number:                                                                               \
+		map = bpf_map_lookup_elem(&rings_##number, &pool);                                 \
+		if (!map)                                                                          \
+			return DROP_NO_RING;                                                       \
+		ring->header = bpf_map_lookup_elem(map, &zero);                                    \
+		ring->size = bytes;                                                                \
+		asm volatile("" : "+r"(ring->header) : "i"(number));                               \
+		break;
+		RING_CLASSES(RING_CLASS_CASE)
+#undef RING_CLASS_CASE
+	default:
+		return DROP_BAD_RING;
+	}
+	return ring->header ? CONTINUE : DROP_BAD_RING;
+}
+
+/*
+ * The first entry from @low on whose position is not below @hash, of @candidates; the one
+ * behind them if all are.
+ */
+static __always_inline const struct ring_entry *ring_halve(const struct ring_view *ring, __u64 low,
+							   __u32 candidates, __u64 hash)
+{
 	for (int step = 0; step < RING_SEARCH_STEPS && candidates; step++) {
 		__u32 half = candidates / 2;
-		__u32 at = RING_POSITIONS_AT + low + half;
-		const __u64 *position = bpf_map_lookup_elem(ring, &at);
+		const struct ring_entry *entry = ring_entry_at(ring, low + half);
 
-		if (!position)
-			return DROP_BAD_RING;
-		if (*position < hash) {
+		if (!entry)
+			return NULL;
+		if (entry->position < hash) {
 			low += half + 1;
 			candidates -= half + 1;
 		} else {
 			candidates = half;
 		}
+		low &= RING_SLOT_MASK;
+		candidates &= RING_SLOT_MASK;
 	}
-	*slot = low < len ? low : 0;
-	return CONTINUE;
+	return ring_entry_at(ring, low);
 }
 
-static __always_inline enum verdict ring_owner(void *ring, __u32 len, __u32 slot, __u32 *backend)
+/*
+ * The same from the start of the group of @bucket on: mostly the first entry that is looked
+ * at, or one of the next. Where positions crowd, the rest is halved.
+ */
+static __always_inline const struct ring_entry *ring_scan(const struct ring_view *ring,
+							  __u64 bucket, __u64 hash)
 {
-	__u32 at = RING_POSITIONS_AT + len + slot / RING_OWNERS_PER_ELEMENT;
-	const __u64 *owners = bpf_map_lookup_elem(ring, &at);
+	const __u32 *start = ring_at(ring, ring->header->starts_at +
+						   (bucket >> RING_GROUP_BITS) * sizeof(*start));
+	__u32 slot, len = ring->header->len;
 
-	if (!owners)
-		return DROP_BAD_RING;
-	*backend = (*owners >> (slot % RING_OWNERS_PER_ELEMENT * RING_OWNER_BITS)) & 0xffff;
-	return CONTINUE;
+	if (!start)
+		return NULL;
+	slot = *start;
+	for (int step = 0; step < RING_SCAN_STEPS; step++) {
+		const struct ring_entry *entry = ring_entry_at(ring, slot);
+
+		if (!entry || entry->position >= hash)
+			return entry;
+		slot = (slot + 1) & RING_SLOT_MASK;
+	}
+	return slot < len ? ring_halve(ring, slot, len - slot, hash) : ring_entry_at(ring, len);
 }
 
-/* What is moving at @slot; all zero in a settled ring, whose packets read no more. */
-static __always_inline enum verdict ring_move_at(void *ring, const struct ring_header *header,
-						 __u32 slot, struct ring_move *move)
+/* The owner of @hash, and what is moving there. @move is all zero before. */
+static __always_inline enum verdict ring_find_owner(const struct ring_view *ring, __u64 hash,
+						    __u32 *backend, struct ring_move *move)
 {
-	__u32 owners = (header->len + RING_OWNERS_PER_ELEMENT - 1) / RING_OWNERS_PER_ELEMENT;
-	__u32 at = RING_POSITIONS_AT + header->len + owners + slot;
-	const struct ring_move *found;
+	const struct ring_entry *entry;
 
-	if (!header->moving)
-		return CONTINUE;
-	found = bpf_map_lookup_elem(ring, &at);
-	if (!found)
+	if (plain_search) {
+		entry = ring_halve(ring, 0, ring->header->len, hash);
+	} else {
+		__u64 bucket = hash >> (ring->header->shift & 63);
+		const __u16 *owner = ring_at(ring, sizeof(*ring->header) + bucket * sizeof(*owner));
+
+		if (!owner)
+			return DROP_BAD_RING;
+		*backend = *owner;
+		if (*backend != RING_BUCKET_SEARCH)
+			return CONTINUE;
+		entry = ring_scan(ring, bucket, hash);
+	}
+	if (!entry)
 		return DROP_BAD_RING;
-	*move = *found;
+	*backend = entry->owner;
+	*move = entry->move;
 	return CONTINUE;
 }
 
@@ -79,28 +164,15 @@ static __always_inline enum verdict ring_find_backend(const struct vip *vip,
 						      const struct flow *flow, __u32 *backend,
 						      struct ring_move *move)
 {
-	__u32 pool = vip->pool;
-	void *ring = bpf_map_lookup_elem(&rings, &pool);
-	__u32 header_at = RING_HEADER_AT, seed_at = RING_SEED_AT, slot;
-	const struct ring_header *header;
-	const __u64 *seed;
-	enum verdict verdict;
+	struct ring_view ring = {};
+	enum verdict verdict = ring_open(vip->pool, &ring);
 
-	if (!ring)
-		return DROP_NO_RING;
-	header = bpf_map_lookup_elem(ring, &header_at);
-	seed = bpf_map_lookup_elem(ring, &seed_at);
-	if (!header || !seed)
-		return DROP_BAD_RING;
-	if (!header->len)
+	if (verdict != CONTINUE)
+		return verdict;
+	if (!ring.header->len)
 		return DROP_NO_BACKEND;
-	verdict = ring_search(ring, header->len, flow_hash_by(flow, vip->hash, *seed), &slot);
-	if (verdict != CONTINUE)
-		return verdict;
-	verdict = ring_owner(ring, header->len, slot, backend);
-	if (verdict != CONTINUE)
-		return verdict;
-	return ring_move_at(ring, header, slot, move);
+	return ring_find_owner(&ring, flow_hash_by(flow, vip->hash, ring.header->seed), backend,
+			       move);
 }
 
 #endif

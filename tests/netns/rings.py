@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Print the rings in the maps pinned in a directory: "POOL POSITION BACKEND" lines.
 
-Reads bpf/abi.h's layout past the daemon. Fails if an arc is moving.
+Reads bpf/ring_abi.h's layout past the daemon. Fails if an arc is moving.
 
 Usage: rings.py PIN-DIR
 """
@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 POOL, BACKEND = 1, 2
-HEADER_LEN = 2  # elements: header, seed
-OWNERS_PER_ELEMENT = 4
+HEADER = "=QIIIIIHH"  # seed, len, shift, starts_at, entries_at, clocks_at, clocks, moving
+ENTRY = "=QHHHH"  # position, owner, previous, flags, clock
 
 
 def dump(*which):
@@ -41,24 +41,34 @@ def labels(pin_dir):
 
 def ring(map_id):
     """(position, backend id) pairs of one ring map."""
-    elements = [octets(entry["value"]) for entry in dump("id", str(map_id))]
-    length, moving, _ = struct.unpack("=IHH", elements[0])
+    value = octets(dump("id", str(map_id))[0]["value"])
+    _, length, _, _, entries_at, _, _, moving = struct.unpack_from(HEADER, value)
     if moving:
         sys.exit("rings.py: an arc is moving")
-    positions = elements[HEADER_LEN : HEADER_LEN + length]
-    owners = b"".join(elements[HEADER_LEN + length :])
-    for slot, position in enumerate(positions):
-        (owner,) = struct.unpack_from("=H", owners, 2 * slot)
-        yield struct.unpack("=Q", position)[0], owner
+    for slot in range(length):
+        at = entries_at + slot * struct.calcsize(ENTRY)
+        position, owner, *_ = struct.unpack_from(ENTRY, value, at)
+        yield position, owner
+
+
+def live_rings(pin_dir):
+    """(pool, map id) pairs: those of the class that counts."""
+    for entry in dump("pinned", f"{pin_dir}/ring_classes"):
+        (pool,) = struct.unpack("=I", octets(entry["key"]))
+        (number,) = struct.unpack("=Q", octets(entry["value"]))
+        key = ["key", *map(str, struct.pack("=I", pool))]
+        command = ["bpftool", "-j", "map", "lookup", "pinned", f"{pin_dir}/rings_{number}", *key]
+        found = subprocess.run(command, check=False, capture_output=True)
+        if found.returncode == 0 and "value" in (answer := json.loads(found.stdout)):
+            yield pool, struct.unpack("=I", octets(answer["value"]))[0]
 
 
 def main():
     names = labels(sys.argv[1])
     rings = {}
-    for entry in dump("pinned", f"{sys.argv[1]}/rings"):
-        (pool,) = struct.unpack("=I", octets(entry["key"]))
-        if pool in names[POOL] and "error" not in entry["value"]:
-            (rings[names[POOL][pool]],) = struct.unpack("=I", octets(entry["value"]))
+    for pool, map_id in live_rings(sys.argv[1]):
+        if pool in names[POOL]:
+            rings[names[POOL][pool]] = map_id
     for pool in sorted(rings):
         for position, owner in ring(rings[pool]):
             print(pool, f"{position:#018x}", names[BACKEND][owner])

@@ -64,6 +64,16 @@ void rig_open(struct rig *rig)
 	rig->ingress = rig_add_veth("rl0");
 }
 
+void rig_load_with(struct rig *rig, const struct dataplane_options *options)
+{
+	struct dataplane_error error = {};
+
+	dataplane_close(rig->dp);
+	rig_require(dataplane_remove(PIN_DIR, NULL, NULL, &error) > 0, "%s", error.what);
+	rig_require(dataplane_open_with(&rig->dp, PIN_DIR, options, &error) == 0, "%s", error.what);
+	rig->program = dataplane_program_fd(rig->dp);
+}
+
 void rig_close(struct rig *rig)
 {
 	dataplane_close(rig->dp);

@@ -37,6 +37,9 @@ struct rig {
 void rig_open(struct rig *rig);
 void rig_close(struct rig *rig);
 
+/** rig_load_with() - load again, with other options and everything empty */
+void rig_load_with(struct rig *rig, const struct dataplane_options *options);
+
 /** rig_require() - end the test program unless @fine */
 void rig_require(bool fine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -21,6 +21,8 @@
 #define ERROR_EVERY  10
 #define VIPS	     12 /* of four kinds and three ways to hash */
 #define BACKENDS     10000
+#define CROWD_MAX    200
+#define OTHERS_MAX   700
 
 static struct rig rig;
 static size_t flows_per_ring = FLOWS;
@@ -207,6 +209,16 @@ static void test_2000000_positions(void **state)
 	test_size(200, BACKENDS, 2000000);
 }
 
+/* How many hashes share a bucket of a ring with @len positions; 0: 2^64. */
+static uint64_t bucket_len(size_t len)
+{
+	uint64_t buckets = 1;
+
+	while (buckets < len * RING_BUCKETS_PER_POSITION || buckets < 1 << RING_GROUP_BITS)
+		buckets *= 2;
+	return UINT64_MAX / buckets + 1;
+}
+
 /* Up to four members at positions that are given. The owner of positions[i] is "s<i>". */
 static struct ring *ring_given(const uint64_t *positions, size_t len)
 {
@@ -349,6 +361,58 @@ static void test_ends_of_the_largest_ring(void **state)
 	free(members);
 }
 
+/*
+ * A ring around @hash: @crowd positions one after the other, the last one at @edge + @delta,
+ * among @others which are far apart. @edge is where a bucket, or a group of them, ends.
+ */
+static struct ring *ring_crowded(uint64_t edge, int delta, size_t crowd, size_t others,
+				 const struct ring_member *members)
+{
+	uint64_t positions[CROWD_MAX + OTHERS_MAX];
+	uint16_t owners[CROWD_MAX + OTHERS_MAX];
+	struct ring *ring = NULL;
+
+	for (size_t i = 0; i < crowd + others; i++) {
+		positions[i] = i < crowd ? edge + delta - i : UINT64_MAX / others * (i - crowd);
+		owners[i] = i % 64;
+	}
+	assert_int_equal(ring_from_positions(&ring, UINT64_MAX, members, 64, positions, owners,
+					     crowd + others),
+			 0);
+	return ring;
+}
+
+/* Hashes at either end of their bucket and of its group, beside many positions or none. */
+static void test_bucket_edges(void **state)
+{
+	static const size_t crowds[] = {0, 1, 2, 7, 8, 9, 17, CROWD_MAX};
+	static const size_t others[] = {1, 3, 50, OTHERS_MAX};
+	struct ring_member *members = members_numbered(64);
+	struct rng rng = rng_start(6);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(crowds) * ARRAY_LEN(others) * 4 * 3; i++) {
+		size_t crowd = crowds[i / 12 % ARRAY_LEN(crowds)];
+		size_t far = others[i / 12 / ARRAY_LEN(crowds)];
+		struct flow flow = random_flow(&rng);
+		uint64_t hash = hash_of(&flow, 0), bucket = bucket_len(crowd + far), edge;
+		struct ring *ring;
+
+		if (i / 2 % 2)
+			bucket <<= RING_GROUP_BITS;
+		edge = hash - (bucket ? hash % bucket : hash) - (i % 2 ? 1 : 0);
+		/* In every other round the crowd ends right at the hash, be that wherever. */
+		if (i % 5 == 0)
+			edge = hash;
+		ring = ring_crowded(edge, (int)(i / 4 % 3) - 1, crowd, far, members);
+		rig_publish(&rig, POOL, ring, ids);
+		assert_int_equal(program_backend(&flow, hash), ids[owner_by_walk(ring, hash)]);
+		assert_lookup_agrees(ring, &flow, hash);
+		ring_free(ring);
+	}
+	free(members);
+}
+
 static void make_vips(void)
 {
 	struct rng rng = rng_start(3);
@@ -385,6 +449,23 @@ static void read_flows(void)
 	rig_require(flows_per_ring >= 1000, "RINGLB_TEST_FLOWS must be 1000 or more");
 }
 
+static void load(bool plain_search)
+{
+	struct dataplane_options options = DATAPLANE_OPTIONS_DEFAULT;
+
+	options.plain_search = plain_search;
+	rig_load_with(&rig, &options);
+	make_vips();
+	make_backends();
+}
+
+/* Each test after it is one of the search without the index, which is the reference. */
+static void test_plain_search_from_now_on(void **state)
+{
+	(void)state;
+	load(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,14 +479,20 @@ int main(void)
 		cmocka_unit_test(test_edges_around_hashes),
 		cmocka_unit_test(test_every_slot_of_small_rings),
 		cmocka_unit_test(test_ends_of_the_largest_ring),
+		cmocka_unit_test(test_bucket_edges),
+		cmocka_unit_test(test_plain_search_from_now_on),
+		cmocka_unit_test(test_3200_positions),
+		cmocka_unit_test(test_edges_around_hashes),
+		cmocka_unit_test(test_every_slot_of_small_rings),
+		cmocka_unit_test(test_ends_of_the_largest_ring),
+		cmocka_unit_test(test_bucket_edges),
 	};
 	int failed;
 
 	test_seed_print();
 	read_flows();
 	rig_open(&rig);
-	make_vips();
-	make_backends();
+	load(false);
 	failed = cmocka_run_group_tests_name("agreement", tests, NULL, NULL);
 	rig_close(&rig);
 	return failed;

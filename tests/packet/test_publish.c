@@ -6,10 +6,12 @@
 #include "tests/packet/rig.h"
 #include "tests/unit/ring_reference.h"
 
+#include <bpf/bpf.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #define POOL	      3
 #define FLOWS	      256
@@ -33,7 +35,8 @@ struct side {
 	uint32_t answers[FLOWS];
 };
 
-static struct side sides[2];
+/* Rings of the first and of the others need maps of different sizes. */
+static struct side sides[3];
 
 /* Backends are first_id, first_id + 1... */
 static void side_init(struct side *side, uint64_t seed, uint32_t vnodes, size_t members,
@@ -96,6 +99,7 @@ static void assert_answers_of(const struct side *side, size_t n_flows)
  * swap is under way; sides[swaps done % 2] is live.
  */
 static struct {
+	const struct side *sides[2];
 	atomic_uint turn;
 	atomic_bool stop;
 	atomic_ulong packets, settled, of[2], foreign, stale;
@@ -108,7 +112,7 @@ static void watch_one(size_t flow)
 	unsigned int after = atomic_load(&watch.turn);
 
 	for (int side = 0; side < 2; side++) {
-		if (backend != sides[side].answers[flow])
+		if (backend != watch.sides[side]->answers[flow])
 			continue;
 		watch.of[side]++;
 		if (before == after && before % 2 == 0) {
@@ -139,19 +143,20 @@ static bool time_left(const struct timespec *start)
 	       SWAP_MS_MAX;
 }
 
-static void test_swaps_under_packets(void **state)
+static void swap_under_packets(const struct side *a, const struct side *b)
 {
 	struct timespec start;
 	pthread_t thread;
 	unsigned int swaps = 0;
 
-	(void)state;
 	memset(&watch, 0, sizeof(watch));
-	rig_publish(&rig, POOL, sides[0].ring, sides[0].ids);
+	watch.sides[0] = a;
+	watch.sides[1] = b;
+	rig_publish(&rig, POOL, a->ring, a->ids);
 	assert_int_equal(pthread_create(&thread, NULL, watch_answers, NULL), 0);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (swaps < SWAPS && time_left(&start)) {
-		const struct side *next = &sides[(swaps + 1) % 2];
+		const struct side *next = watch.sides[(swaps + 1) % 2];
 
 		atomic_store(&watch.turn, 2 * swaps + 1);
 		rig_publish(&rig, POOL, next->ring, next->ids);
@@ -168,6 +173,69 @@ static void test_swaps_under_packets(void **state)
 	assert_int_equal(watch.stale, 0);
 	assert_true(swaps >= 10);
 	assert_true(watch.of[0] > 100 && watch.of[1] > 100 && watch.settled > 100);
+}
+
+static void test_swaps_within_a_class(void **state)
+{
+	(void)state;
+	swap_under_packets(&sides[1], &sides[2]);
+}
+
+static void test_swaps_between_classes(void **state)
+{
+	(void)state;
+	swap_under_packets(&sides[0], &sides[1]);
+}
+
+static int rings_of(const char *class)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), DATAPLANE_PIN_DIR "/%s", class);
+	fd = bpf_obj_get(path);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static bool has_ring(int rings)
+{
+	uint32_t pool = POOL, id;
+
+	return bpf_map_lookup_elem(rings, &pool, &id) == 0;
+}
+
+static void load_again(void)
+{
+	struct dataplane_error error;
+
+	dataplane_close(rig.dp);
+	assert_int_equal(dataplane_open(&rig.dp, DATAPLANE_PIN_DIR, &error), 0);
+	rig.program = dataplane_program_fd(rig.dp);
+}
+
+/* Killed before the class changed, or after: one ring counts, the other is freed. */
+static void test_cut_short_between_classes(void **state)
+{
+	int small = rings_of("rings_0"), large = rings_of("rings_1");
+	uint32_t pool = POOL;
+	int fd;
+
+	(void)state;
+	for (int to = 0; to < 2; to++) {
+		rig_publish(&rig, POOL, sides[!to].ring, sides[!to].ids);
+		assert_false(has_ring(to ? large : small));
+		fd = rig_prepare(&rig, sides[to].ring, sides[to].ids);
+		assert_int_equal(bpf_map_update_elem(to ? large : small, &pool, &fd, BPF_ANY), 0);
+		close(fd);
+		assert_answers_of(&sides[!to], FLOWS);
+		load_again();
+		assert_true(rig_is_live(&rig, POOL, sides[!to].ring, sides[!to].ids));
+		assert_answers_of(&sides[!to], FLOWS);
+		assert_false(has_ring(to ? large : small));
+	}
+	close(small);
+	close(large);
 }
 
 /* One backend, many backends, no backend, no ring, and back. */
@@ -277,7 +345,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_after_each),
-		cmocka_unit_test(test_swaps_under_packets),
+		cmocka_unit_test(test_swaps_within_a_class),
+		cmocka_unit_test(test_swaps_between_classes),
+		cmocka_unit_test(test_cut_short_between_classes),
 		cmocka_unit_test(test_lookup_without_backends),
 		cmocka_unit_test(test_ring_is_live),
 		cmocka_unit_test(test_others_stay),
@@ -290,9 +360,11 @@ int main(void)
 	make_flows();
 	side_init(&sides[0], 11, 50, 10, 100);
 	side_init(&sides[1], 12, 200, 16, 1000);
+	side_init(&sides[2], 13, 100, 16, 2000);
 	failed = cmocka_run_group_tests_name("publish", tests, NULL, NULL);
 	ring_free(sides[0].ring);
 	ring_free(sides[1].ring);
+	ring_free(sides[2].ring);
 	rig_close(&rig);
 	return failed;
 }

@@ -37,11 +37,12 @@ static bool uses_map(int prog_fd, uint32_t map_id)
 	return false;
 }
 
-static bool is_ours(struct xdp_program *program, uint32_t rings_id)
+static bool is_ours(struct xdp_program *program, uint32_t backends_id)
 {
 	const char *name = program ? xdp_program__name(program) : NULL;
 
-	return name && !strcmp(name, PROGRAM_NAME) && uses_map(xdp_program__fd(program), rings_id);
+	return name && !strcmp(name, PROGRAM_NAME) &&
+	       uses_map(xdp_program__fd(program), backends_id);
 }
 
 /**
@@ -56,14 +57,14 @@ struct attached {
 	size_t count;
 };
 
-static void note_if_ours(struct attached *on, struct xdp_program *program, uint32_t rings_id)
+static void note_if_ours(struct attached *on, struct xdp_program *program, uint32_t backends_id)
 {
-	if (on->count < OURS_MAX && is_ours(program, rings_id))
+	if (on->count < OURS_MAX && is_ours(program, backends_id))
 		on->ours[on->count++] = program;
 }
 
 /* Return: 0; -ENOENT if there is nothing of ours; -errno. */
-static int find_ours(uint32_t ifindex, uint32_t rings_id, struct attached *on)
+static int find_ours(uint32_t ifindex, uint32_t backends_id, struct attached *on)
 {
 	struct xdp_multiprog *all = xdp_multiprog__get_from_ifindex(ifindex);
 	int err = libxdp_get_error(all);
@@ -73,11 +74,11 @@ static int find_ours(uint32_t ifindex, uint32_t rings_id, struct attached *on)
 		return err;
 	on->all = all;
 	if (xdp_multiprog__is_legacy(all))
-		note_if_ours(on, xdp_multiprog__main_prog(all), rings_id);
+		note_if_ours(on, xdp_multiprog__main_prog(all), backends_id);
 	else
 		for (struct xdp_program *one = xdp_multiprog__next_prog(NULL, all); one;
 		     one = xdp_multiprog__next_prog(one, all))
-			note_if_ours(on, one, rings_id);
+			note_if_ours(on, one, backends_id);
 	return on->count ? 0 : -ENOENT;
 }
 
@@ -286,7 +287,7 @@ static int look(struct dataplane *dp, uint32_t ifindex, struct seen *out)
 	if (!prog_id)
 		return -ENOENT;
 	if (seen->ifindex != ifindex || seen->prog_id != prog_id || seen->attached != attached) {
-		err = find_ours(ifindex, dp->rings_id, &on);
+		err = find_ours(ifindex, dp->backends_id, &on);
 		if (err && err != -ENOENT) {
 			xdp_multiprog__close(on.all);
 			return err;
@@ -319,7 +320,7 @@ int dataplane_attach(struct dataplane *dp, uint32_t ifindex, enum dataplane_mode
 
 	if (!look(dp, ifindex, &seen) && seen.current && seen.how.mode == mode)
 		return 0;
-	err = find_ours(ifindex, dp->rings_id, &on);
+	err = find_ours(ifindex, dp->backends_id, &on);
 	if (!err && xdp_multiprog__attach_mode(on.all) != libxdp_mode(mode)) {
 		/* The kernel has no step from one mode to the other: there is a gap. */
 		err = detach_ours(ifindex, &on);
@@ -344,10 +345,10 @@ int dataplane_attachment(struct dataplane *dp, uint32_t ifindex, struct dataplan
 	return err;
 }
 
-static int detach(uint32_t ifindex, uint32_t rings_id)
+static int detach(uint32_t ifindex, uint32_t backends_id)
 {
 	struct attached on;
-	int err = find_ours(ifindex, rings_id, &on);
+	int err = find_ours(ifindex, backends_id, &on);
 
 	if (!err)
 		err = detach_ours(ifindex, &on);
@@ -361,7 +362,7 @@ int dataplane_detach(struct dataplane *dp, uint32_t ifindex, struct dataplane_er
 	int err = look(dp, ifindex, &seen);
 
 	if (!err)
-		err = detach(ifindex, dp->rings_id);
+		err = detach(ifindex, dp->backends_id);
 	if (err && err != -ENOENT)
 		return dataplane_fail(error, err, "cannot detach: %s", strerror(-err));
 	return err;
@@ -384,7 +385,7 @@ static void note_removal(struct removal *removal, const char *what, const char *
 	removal->removed(removal->context, line);
 }
 
-static int detach_everywhere(uint32_t rings_id, struct removal *removal,
+static int detach_everywhere(uint32_t backends_id, struct removal *removal,
 			     struct dataplane_error *error)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -393,7 +394,7 @@ static int detach_everywhere(uint32_t rings_id, struct removal *removal,
 	if (!all)
 		return dataplane_fail(error, -errno, "cannot list the interfaces");
 	for (struct if_nameindex *one = all; one->if_index; one++) {
-		int result = detach(one->if_index, rings_id);
+		int result = detach(one->if_index, backends_id);
 
 		if (!result)
 			note_removal(removal, "detached from", one->if_name);
@@ -409,7 +410,7 @@ int dataplane_remove(const char *pin_dir, void (*removed)(void *context, const c
 		     void *context, struct dataplane_error *error)
 {
 	struct removal removal = {.removed = removed, .context = context};
-	uint32_t rings_id;
+	uint32_t backends_id;
 	int lock, err;
 
 	if (access(pin_dir, F_OK))
@@ -417,9 +418,9 @@ int dataplane_remove(const char *pin_dir, void (*removed)(void *context, const c
 	lock = pins_lock(pin_dir, error);
 	if (lock < 0)
 		return lock;
-	err = pins_map_id(pin_dir, "rings", &rings_id);
+	err = pins_map_id(pin_dir, "backends", &backends_id);
 	if (!err)
-		err = detach_everywhere(rings_id, &removal, error);
+		err = detach_everywhere(backends_id, &removal, error);
 	else if (err == -ENOENT)
 		err = 0;
 	else

@@ -8,48 +8,18 @@
 #include <bpf/bpf.h>
 
 #include "bpf/flow_hash.h"
+#include "dataplane/ring_layout.h"
 #include "dataplane/state.h"
 #include "ringlb.skel.h"
 
 _Static_assert(RING_POSITIONS_MAX_LEN == RING_POSITIONS_MAX, "library and program agree");
 
-/* One published ring, mapped; abi.h has the layout. */
+/* One published ring, mapped to be read. */
 struct live_ring {
 	int fd;
-	size_t elements;
-	uint64_t *words;
+	size_t bytes;
+	void *value;
 };
-
-static size_t owner_elements(size_t len)
-{
-	return (len + RING_OWNERS_PER_ELEMENT - 1) / RING_OWNERS_PER_ELEMENT;
-}
-
-static size_t ring_elements(const struct ring_header *header)
-{
-	return RING_POSITIONS_AT + header->len + owner_elements(header->len) +
-	       (header->moving ? header->len : 0) + header->clocks;
-}
-
-static struct ring_header header_of(const uint64_t *words)
-{
-	struct ring_header header;
-
-	memcpy(&header, &words[RING_HEADER_AT], sizeof(header));
-	return header;
-}
-
-static size_t moves_at(size_t len)
-{
-	return RING_POSITIONS_AT + len + owner_elements(len);
-}
-
-static uint16_t owner_of(const uint64_t *words, size_t len, size_t slot)
-{
-	uint64_t word = words[RING_POSITIONS_AT + len + slot / RING_OWNERS_PER_ELEMENT];
-
-	return (uint16_t)(word >> (slot % RING_OWNERS_PER_ELEMENT * RING_OWNER_BITS));
-}
 
 /* Pairs of learning times. All the arcs that one change moved share a pair. */
 struct clocks {
@@ -96,61 +66,57 @@ static int list_moves(const struct dataplane_ring *ring, struct ring_move *out,
 	return 0;
 }
 
-static void fill_words(uint64_t *words, const struct dataplane_ring *ring,
-		       const struct ring_header *header, const struct ring_move *moves,
-		       const struct clocks *clocks)
+static void fill_ring(void *value, const struct ring_header *header,
+		      const struct dataplane_ring *ring, const struct ring_move *moves,
+		      const struct clocks *clocks)
 {
-	uint64_t *owners = words + RING_POSITIONS_AT + ring->len;
+	struct ring_entry *entries;
 
-	memcpy(&words[RING_HEADER_AT], header, sizeof(*header));
-	words[RING_SEED_AT] = ring->seed;
-	if (ring->len)
-		memcpy(&words[RING_POSITIONS_AT], ring->positions,
-		       ring->len * sizeof(*ring->positions));
-	for (size_t slot = 0; slot < ring->len; slot++)
-		owners[slot / RING_OWNERS_PER_ELEMENT] |=
-			(uint64_t)ring->owners[slot]
-			<< (slot % RING_OWNERS_PER_ELEMENT * RING_OWNER_BITS);
-	if (!header->moving)
-		return;
-	memcpy(&words[moves_at(ring->len)], moves, ring->len * sizeof(*moves));
-	memcpy(&words[moves_at(ring->len) + ring->len], clocks->times,
-	       header->clocks * sizeof(*clocks->times));
+	memcpy(value, header, sizeof(*header));
+	entries = ring_entries(value);
+	for (size_t slot = 0; slot < ring->len; slot++) {
+		entries[slot].position = ring->positions[slot];
+		entries[slot].owner = ring->owners[slot];
+		if (header->moving)
+			entries[slot].move = moves[slot];
+	}
+	ring_layout_index(value);
+	if (header->clocks)
+		memcpy(ring_clocks(value), clocks->times, header->clocks * sizeof(*clocks->times));
 }
 
-static uint64_t *map_words(int fd, size_t elements, int protection)
+static void *map_value(int fd, size_t bytes, int protection)
 {
-	void *words = mmap(NULL, elements * sizeof(uint64_t), protection, MAP_SHARED, fd, 0);
+	void *value = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
 
-	return words == MAP_FAILED ? NULL : words;
+	return value == MAP_FAILED ? NULL : value;
 }
 
-static int load_words(const struct dataplane_ring *ring, const struct ring_move *moves,
-		      const struct clocks *clocks, int *fd)
+static int load_ring(const struct dataplane_ring *ring, const struct ring_move *moves,
+		     const struct clocks *clocks, int *fd)
 {
-	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options,
-			    .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	struct ring_header header = {
-		.len = (uint32_t)ring->len,
-		.moving = clocks->len != 0,
-		.clocks = clocks->len,
-	};
-	size_t elements = ring_elements(&header);
-	uint64_t *words;
-	int map, err;
+	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	struct ring_header header;
+	int class = ring_layout(ring->len, clocks->len, &header), map, err;
+	size_t bytes;
+	void *value;
 
-	map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ring", sizeof(uint32_t), sizeof(uint64_t),
-			     (uint32_t)elements, &options);
+	if (class < 0)
+		return class;
+	header.seed = ring->seed;
+	bytes = ring_class_bytes(class);
+	map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ring", sizeof(uint32_t), (uint32_t)bytes, 1,
+			     &options);
 	if (map < 0)
 		return -errno;
-	words = map_words(map, elements, PROT_READ | PROT_WRITE);
-	if (!words) {
+	value = map_value(map, bytes, PROT_READ | PROT_WRITE);
+	if (!value) {
 		err = -errno;
 		close(map);
 		return err;
 	}
-	fill_words(words, ring, &header, moves, clocks);
-	munmap(words, elements * sizeof(uint64_t));
+	fill_ring(value, &header, ring, moves, clocks);
+	munmap(value, bytes);
 	*fd = map;
 	return 0;
 }
@@ -168,103 +134,185 @@ int dataplane_prepare_ring(struct dataplane *dp, const struct dataplane_ring *ri
 		err = moves && clocks.times ? list_moves(ring, moves, &clocks) : -ENOMEM;
 	}
 	if (!err)
-		err = load_words(ring, moves, &clocks, fd);
+		err = load_ring(ring, moves, &clocks, fd);
 	free(moves);
 	free(clocks.times);
 	return err;
 }
 
+/* Bytes of the one value of a ring's map, or -errno. */
+static int64_t map_bytes(int fd)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : (int64_t)info.value_size;
+}
+
+static int class_of(int fd)
+{
+	int64_t bytes = map_bytes(fd);
+
+	for (int class = 0; class < RING_CLASS_COUNT; class ++)
+		if (bytes == (int64_t)ring_class_bytes(class))
+			return class;
+	return bytes < 0 ? (int)bytes : -EINVAL;
+}
+
+/* The kernel returns from it when no program uses what was there before any more. */
+static int set_ring(struct dataplane *dp, int class, uint32_t pool, int fd)
+{
+	return bpf_map_update_elem(dp->rings[class], &pool, &fd, BPF_ANY) ? -errno : 0;
+}
+
+/*
+ * Until the class changes the former ring counts, which lies in another map, and stays there
+ * for those packets that read the former class: setting the new one again waits for them.
+ */
+static int publish(struct dataplane *dp, uint32_t pool, int fd)
+{
+	uint64_t former = dp->ring_classes[pool];
+	int class = class_of(fd), err;
+
+	if (class < 0)
+		return class;
+	err = set_ring(dp, class, pool, fd);
+	if (err || former == (uint64_t)class)
+		return err;
+	__atomic_store_n(&dp->ring_classes[pool], (uint64_t)class, __ATOMIC_RELEASE);
+	/* One that is left over costs memory only, until the next start. */
+	if (!set_ring(dp, class, pool, fd))
+		bpf_map_delete_elem(dp->rings[former % RING_CLASS_COUNT], &pool);
+	return 0;
+}
+
 int dataplane_publish_ring(struct dataplane *dp, uint32_t pool, int fd)
 {
-	int err = 0;
+	int err = pool < POOLS_MAX ? publish(dp, pool, fd) : -E2BIG;
 
-	if (bpf_map_update_elem(bpf_map__fd(dp->skeleton->maps.rings), &pool, &fd, BPF_ANY))
-		err = -errno;
 	close(fd);
 	return err;
 }
 
+static int live_class(const struct dataplane *dp, uint32_t pool)
+{
+	if (pool >= POOLS_MAX || dp->ring_classes[pool] >= RING_CLASS_COUNT)
+		return -EBADMSG;
+	return (int)dp->ring_classes[pool];
+}
+
 int dataplane_remove_ring(struct dataplane *dp, uint32_t pool)
 {
-	if (!bpf_map_delete_elem(bpf_map__fd(dp->skeleton->maps.rings), &pool))
+	int class = live_class(dp, pool);
+
+	if (class < 0)
+		return class;
+	if (!bpf_map_delete_elem(dp->rings[class], &pool))
 		return 0;
 	return errno == ENOENT ? 0 : -errno;
 }
 
+void rings_drop_stale(struct dataplane *dp)
+{
+	for (int class = 0; class < RING_CLASS_COUNT; class ++)
+		for (uint32_t pool = 0; pool < POOLS_MAX; pool++) {
+			uint32_t id;
+
+			if (dp->ring_classes[pool] != (uint64_t)class &&
+			    !bpf_map_lookup_elem(dp->rings[class], &pool, &id))
+				bpf_map_delete_elem(dp->rings[class], &pool);
+		}
+}
+
+int rings_adopt(struct dataplane *dp)
+{
+#define CLASS_MAP(number, bytes) bpf_map__fd(dp->skeleton->maps.rings_##number),
+	const int rings[] = {RING_CLASSES(CLASS_MAP)};
+#undef CLASS_MAP
+	void *mapped = mmap(NULL, POOLS_MAX * sizeof(*dp->ring_classes), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, bpf_map__fd(dp->skeleton->maps.ring_classes), 0);
+
+	if (mapped == MAP_FAILED)
+		return -errno;
+	dp->ring_classes = mapped;
+	memcpy(dp->rings, rings, sizeof(rings));
+	return 0;
+}
+
+void rings_let_go(struct dataplane *dp)
+{
+	if (dp->ring_classes)
+		munmap(dp->ring_classes, POOLS_MAX * sizeof(*dp->ring_classes));
+}
+
+static void live_ring_close(struct live_ring *live)
+{
+	munmap(live->value, live->bytes);
+	close(live->fd);
+}
+
 static int live_ring_open(struct dataplane *dp, uint32_t pool, struct live_ring *live)
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info), id = 0;
-	int err;
+	int class = live_class(dp, pool), err;
+	int64_t bytes;
+	uint32_t id = 0;
 
-	err = bpf_map_lookup_elem(bpf_map__fd(dp->skeleton->maps.rings), &pool, &id);
+	if (class < 0)
+		return class;
+	err = bpf_map_lookup_elem(dp->rings[class], &pool, &id);
 	if (err)
 		return err == -ENOENT ? -ENODATA : err;
 	live->fd = bpf_map_get_fd_by_id(id);
 	if (live->fd < 0)
 		return live->fd;
-	err = bpf_obj_get_info_by_fd(live->fd, &info, &len);
-	live->elements = info.max_entries;
-	live->words = err ? NULL : map_words(live->fd, live->elements, PROT_READ);
-	if (!live->words) {
+	bytes = map_bytes(live->fd);
+	live->bytes = (size_t)bytes;
+	live->value = bytes < 0 ? NULL : map_value(live->fd, live->bytes, PROT_READ);
+	if (!live->value) {
 		close(live->fd);
-		return err ? err : -ENOMEM;
+		return bytes < 0 ? (int)bytes : -ENOMEM;
 	}
-	if (live->elements >= RING_POSITIONS_AT) {
-		struct ring_header header = header_of(live->words);
-
-		if (live->elements == ring_elements(&header))
-			return 0;
-	}
-	munmap(live->words, live->elements * sizeof(uint64_t));
-	close(live->fd);
+	if (ring_layout_valid(live->value, live->bytes))
+		return 0;
+	live_ring_close(live);
 	return -EBADMSG;
 }
 
-static void live_ring_close(struct live_ring *live)
+static void copy_moves(struct dataplane_ring *ring, const struct ring_header *header,
+		       const struct ring_entry *entries, const int64_t *clocks)
 {
-	munmap(live->words, live->elements * sizeof(uint64_t));
-	close(live->fd);
-}
-
-static void copy_moves(struct dataplane_ring *ring, const uint64_t *words,
-		       const struct ring_header *header)
-{
-	const uint64_t *clocks = words + moves_at(header->len) + header->len;
-
 	for (size_t slot = 0; slot < header->len; slot++) {
 		struct dataplane_move *to = &ring->moves[slot];
-		struct ring_move from;
+		const struct ring_move *from = &entries[slot].move;
 
-		memcpy(&from, &words[moves_at(header->len) + slot], sizeof(from));
-		to->previous = from.previous;
-		to->asks = from.flags && from.clock + 1 < header->clocks;
+		to->previous = from->previous;
+		to->asks = from->flags && from->clock + 1 < header->clocks;
 		if (!to->asks)
 			continue;
-		to->tcp_until_ms = (int64_t)clocks[from.clock];
-		to->other_until_ms = (int64_t)clocks[from.clock + 1];
+		to->tcp_until_ms = clocks[from->clock];
+		to->other_until_ms = clocks[from->clock + 1];
 	}
 }
 
-static int copy_words(struct dataplane_ring *ring, const uint64_t *words)
+static int copy_ring(struct dataplane_ring *ring, const void *value)
 {
-	struct ring_header header = header_of(words);
+	const struct ring_header *header = value;
+	const struct ring_entry *entries = ring_entries_of(value);
 
-	ring->seed = words[RING_SEED_AT];
-	ring->len = header.len;
+	ring->seed = header->seed;
+	ring->len = header->len;
 	ring->positions = malloc((ring->len + 1) * sizeof(*ring->positions));
 	ring->owners = malloc((ring->len + 1) * sizeof(*ring->owners));
-	if (header.moving)
+	if (header->moving)
 		ring->moves = calloc(ring->len + 1, sizeof(*ring->moves));
-	if (!ring->positions || !ring->owners || (header.moving && !ring->moves))
+	if (!ring->positions || !ring->owners || (header->moving && !ring->moves))
 		return -ENOMEM;
-	if (ring->len)
-		memcpy(ring->positions, &words[RING_POSITIONS_AT],
-		       ring->len * sizeof(*ring->positions));
-	for (size_t slot = 0; slot < ring->len; slot++)
-		ring->owners[slot] = owner_of(words, ring->len, slot);
-	if (header.moving)
-		copy_moves(ring, words, &header);
+	for (size_t slot = 0; slot < ring->len; slot++) {
+		ring->positions[slot] = entries[slot].position;
+		ring->owners[slot] = entries[slot].owner;
+	}
+	if (header->moving)
+		copy_moves(ring, header, entries, ring_clocks_of(value));
 	return 0;
 }
 
@@ -276,7 +324,7 @@ int dataplane_read_ring(struct dataplane *dp, uint32_t pool, struct dataplane_ri
 
 	if (err)
 		return err;
-	err = copy_words(&copy, live.words);
+	err = copy_ring(&copy, live.value);
 	live_ring_close(&live);
 	if (err)
 		dataplane_ring_release(&copy);
@@ -316,38 +364,20 @@ void dataplane_ring_release(struct dataplane_ring *ring)
 	*ring = (struct dataplane_ring){};
 }
 
-/* First position at or after @hash, or 0 past the last one. */
-static uint32_t search_words(const uint64_t *words, uint32_t len, uint64_t hash)
+static void match_ring(struct dataplane_match *match, const void *value)
 {
-	uint32_t low = 0, high = len;
+	const struct ring_header *header = value;
+	const struct ring_entry *entry;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (words[RING_POSITIONS_AT + middle] < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < len ? low : 0;
-}
-
-static void match_words(struct dataplane_match *match, const uint64_t *words)
-{
-	struct ring_header header = header_of(words);
-	struct ring_move move;
-
-	match->len = header.len;
-	if (!header.len)
+	match->len = header->len;
+	if (!header->len)
 		return;
-	match->slot = search_words(words, header.len, match->hash);
-	match->position = words[RING_POSITIONS_AT + match->slot];
-	match->backend = owner_of(words, header.len, match->slot);
-	if (!header.moving)
-		return;
-	memcpy(&move, &words[moves_at(header.len) + match->slot], sizeof(move));
-	match->moving = move.flags != 0;
-	match->previous = move.previous;
+	match->slot = ring_layout_search(value, match->hash);
+	entry = &ring_entries_of(value)[match->slot];
+	match->position = entry->position;
+	match->backend = entry->owner;
+	match->moving = entry->move.flags != 0;
+	match->previous = entry->move.previous;
 }
 
 int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match)
@@ -363,9 +393,9 @@ int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct datap
 		return err;
 	found.pool = vip.pool;
 	found.what = vip.hash;
-	found.hash = flow_hash_by(flow, vip.hash, live.words[RING_SEED_AT]);
+	found.hash = flow_hash_by(flow, vip.hash, ((const struct ring_header *)live.value)->seed);
 	found.quic = vip.quic;
-	match_words(&found, live.words);
+	match_ring(&found, live.value);
 	live_ring_close(&live);
 	*match = found;
 	return 0;

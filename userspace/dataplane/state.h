@@ -35,22 +35,26 @@ struct seen {
  * @shared: the same program for libxdp, which loads it as it needs; NULL until
  *	the first attach
  * @backends: the whole map `backends`, mapped
+ * @ring_classes: the whole map `ring_classes`, mapped
+ * @rings: the maps rings_N, by class; the skeleton's
  * @held_ring: NULL until dataplane_held_fd(); @take_held is what its records go to
  */
 struct dataplane {
 	char pin_dir[256];
 	int lock_fd;
 	int cpus;
-	struct dataplane_sizes sizes;
+	struct dataplane_options options;
 	struct ringlb_bpf *skeleton;
 	struct bpf_object *shared_object;
 	struct xdp_program *shared;
 	struct backend *backends;
+	uint64_t *ring_classes;
+	int rings[RING_CLASS_COUNT];
 	struct ring_buffer *held_ring;
 	bool (*take_held)(void *context, const struct held_fragment *held);
 	void *take_held_context;
 	struct seen seen[SEEN_MAX]; /* by ifindex, modulo its size */
-	uint32_t rings_id;
+	uint32_t backends_id;
 };
 
 int dataplane_fail(struct dataplane_error *error, int err, const char *format, ...)
@@ -62,6 +66,13 @@ int load_set_sizes(struct dataplane *dp, struct bpf_object *object);
 /* Find the VIP of @flow as the program does; fills what @match says of it. 0, -ENOENT, -errno. */
 int tables_find_vip(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match,
 		    struct vip *vip);
+
+/* Find the maps of rings. Return: 0 or -errno. rings_let_go() is its reverse. */
+int rings_adopt(struct dataplane *dp);
+void rings_let_go(struct dataplane *dp);
+
+/* Free what a publishing that was cut short left in maps of other classes. */
+void rings_drop_stale(struct dataplane *dp);
 
 /*
  * Note that the address of @endpoint is that of a VIP or of a nat backend: @what is
