@@ -66,9 +66,16 @@ $(B)/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
+$(B)/%.bpf.o: %.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
 $(B)/%.skel.h: $(B)/%.bpf.o
 	$(call say,SKEL)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@
+
+$(B)/tests/bench/bench.o: | $(B)/tests/bench/harness.skel.h
 
 $(B)/%.o: %.c | $(SKELETON)
 	@mkdir -p $(@D)

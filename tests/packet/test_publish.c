@@ -168,7 +168,9 @@ static void swap_under_packets(const struct side *a, const struct side *b)
 	}
 	atomic_store(&watch.stop, true);
 	pthread_join(thread, NULL);
-	print_message("# %u swaps, %lu packets meanwhile\n", swaps, (unsigned long)watch.packets);
+	print_message("# %u swaps, %lu packets meanwhile: %lu and %lu, %lu between swaps\n", swaps,
+		      (unsigned long)watch.packets, (unsigned long)watch.of[0],
+		      (unsigned long)watch.of[1], (unsigned long)watch.settled);
 	assert_int_equal(watch.foreign, 0);
 	assert_int_equal(watch.stale, 0);
 	assert_true(swaps >= 10);
