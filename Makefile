@@ -41,7 +41,7 @@ PACKET_PARTS := $(patsubst %,$(B)/tests/packet/%.o,rig frame)
 PACKET_TESTS := $(patsubst tests/packet/%.c,$(B)/tests/packet/%,$(filter-out $(PACKET_PARTS:$(B)/%.o=%.c),$(wildcard tests/packet/*.c)))
 NETNS_TOOLS  := $(patsubst tests/netns/%.c,$(B)/tests/netns/%,$(wildcard tests/netns/*.c))
 BACKEND_TESTS := $(filter %/backend_runner %/test_backend_record,$(UNIT_TESTS) $(PACKET_TESTS))
-BENCH_TOOLS  := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
+BENCH_TOOLS  := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 
 .DELETE_ON_ERROR:

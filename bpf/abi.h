@@ -33,8 +33,8 @@
 /* What the configuration may have, twice: a change may replace every one. */
 #define QUIC_IDS_MAX 131072
 /* Backend ids are 0 to 65534; BACKEND_NONE marks a slot that nobody owns. */
-#define BACKENDS_MAX	   65535
-#define BACKEND_NONE	   0xffff
+#define BACKENDS_MAX 65535
+#define BACKEND_NONE 0xffff
 /* Sizes of the flow tables unless the configuration gives others. */
 #define FLOWS_MAX_DEFAULT   262144
 #define EMBRYOS_MAX_DEFAULT 65536

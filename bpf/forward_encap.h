@@ -15,6 +15,7 @@
 #define RINGLB_BPF_FORWARD_ENCAP_H
 
 #include "bpf/csum.h"
+#include "bpf/forward_dr.h"
 #include "bpf/maps.h"
 #include "bpf/outer.h"
 #include "bpf/parse.h"
@@ -87,7 +88,7 @@ static __always_inline bool inner_read(struct xdp_md *ctx, struct inner *inner,
 	inner->len = span->ip_len;
 	if (start + TAGS_AT + sizeof(inner->tags) > end)
 		return false;
-	__builtin_memcpy(&inner->tags, start + TAGS_AT, sizeof(inner->tags));
+	inner->tags = *(const __u64 *)(start + TAGS_AT);
 	if (span->is_ipv6) {
 		if (ip + sizeof(struct ipv6hdr) > end)
 			return false;
@@ -133,28 +134,31 @@ static __always_inline __u64 outer_sum_ipv6(const struct ipv6hdr *ip)
 	return sum;
 }
 
+/*
+ * By words, whose sum is the checksum's: to read back what was just written in smaller parts
+ * makes the processor wait. As they lie in memory, lowest byte first.
+ */
 static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
 						     const struct inner *inner,
 						     const struct encap *values,
 						     const struct backend *backend)
 {
-	struct iphdr *ip = *pos;
+	__u32 len = (__u16)bpf_htons(inner->len + encap_overhead(backend)), *words = *pos;
+	__u32 first = 0x40 | OUTER_IPV4_WORDS | inner->tos << 8 | len << 16;
+	__u32 second = inner->id | (__u32)inner->frag_off << 16;
+	__u32 third = OUTER_TTL | (__u32)outer_protocol(inner, backend) << 8;
+	__be32 source = outer_source_ipv4(values, inner->hash);
+	__be32 destination = backend->address[0];
+	__u64 sum = (__u64)first + second + third + source + destination;
 
-	if ((void *)(ip + 1) > end)
+	if ((void *)(words + OUTER_IPV4_WORDS) > end)
 		return DROP_NO_ROOM;
-	ip->version = 4;
-	ip->ihl = OUTER_IPV4_WORDS;
-	ip->tos = inner->tos;
-	ip->tot_len = bpf_htons(inner->len + encap_overhead(backend));
-	ip->id = inner->id;
-	ip->frag_off = inner->frag_off;
-	ip->ttl = OUTER_TTL;
-	ip->protocol = outer_protocol(inner, backend);
-	ip->check = 0;
-	ip->saddr = outer_source_ipv4(values, inner->hash);
-	ip->daddr = backend->address[0];
-	ip->check = outer_ipv4_checksum(ip);
-	*pos = ip + 1;
+	words[0] = first;
+	words[1] = second;
+	words[2] = third | (__u32)csum_apply(0xffff, sum) << 16;
+	words[3] = source;
+	words[4] = destination;
+	*pos = words + OUTER_IPV4_WORDS;
 	return CONTINUE;
 }
 
@@ -163,17 +167,19 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 						     const struct encap *values,
 						     const struct backend *backend)
 {
+	__u32 len = inner->len + encap_overhead(backend) - sizeof(struct ipv6hdr);
 	struct ipv6hdr *ip = *pos;
+	__u32 *words = *pos;
 
 	if ((void *)(ip + 1) > end)
 		return DROP_NO_ROOM;
-	*(__be32 *)ip = bpf_htonl(6U << 28 | (__u32)inner->tos << OUTER_TRAFFIC_CLASS_SHIFT |
-				  outer_label(inner->hash));
-	ip->payload_len = bpf_htons(inner->len + encap_overhead(backend) - sizeof(*ip));
-	ip->nexthdr = outer_protocol(inner, backend);
-	ip->hop_limit = OUTER_TTL;
-	outer_source_ipv6(values, inner->hash, ip->saddr.in6_u.u6_addr32);
-	__builtin_memcpy(&ip->daddr, backend->address, sizeof(ip->daddr));
+	words[0] = bpf_htonl(6U << 28 | (__u32)inner->tos << OUTER_TRAFFIC_CLASS_SHIFT |
+			     outer_label(inner->hash));
+	words[1] = (__u32)(__u16)bpf_htons(len) | (__u32)outer_protocol(inner, backend) << 16 |
+		   (__u32)OUTER_TTL << 24;
+	outer_source_ipv6(values, inner->hash, &words[2]);
+	for (int i = 0; i < 4; i++)
+		words[6 + i] = backend->address[i];
 	*pos = ip + 1;
 	return CONTINUE;
 }
@@ -182,14 +188,12 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 static __always_inline enum verdict outer_write_udp(void *pos, void *end, const struct inner *inner,
 						    const struct backend *backend)
 {
-	struct udphdr *udp = pos;
+	__u32 *words = pos;
 
-	if ((void *)(udp + 1) > end)
+	if (pos + sizeof(struct udphdr) > end)
 		return DROP_NO_ROOM;
-	udp->source = bpf_htons(outer_port(inner->hash));
-	udp->dest = backend->port;
-	udp->len = bpf_htons(inner->len + sizeof(*udp));
-	udp->check = 0;
+	words[0] = (__u32)(__u16)bpf_htons(outer_port(inner->hash)) | (__u32)backend->port << 16;
+	words[1] = (__u16)bpf_htons(inner->len + sizeof(struct udphdr));
 	return CONTINUE;
 }
 
@@ -218,13 +222,11 @@ static __always_inline void *outer_write_link(struct xdp_md *ctx, const struct i
 {
 	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__be16 *type_at = start + ((inner->l3_offset - sizeof(type)) & OFFSET_LIMIT);
-	struct ethhdr *eth = start;
 
 	if (start + TAGS_AT + sizeof(inner->tags) > end || (void *)(type_at + 1) > end)
 		return 0;
-	__builtin_memcpy(eth->h_dest, nexthop->destination, ETH_ALEN);
-	__builtin_memcpy(eth->h_source, nexthop->source, ETH_ALEN);
-	__builtin_memcpy(start + TAGS_AT, &inner->tags, sizeof(inner->tags));
+	nexthop_write(start, nexthop);
+	*(__u64 *)(start + TAGS_AT) = inner->tags;
 	*type_at = type;
 	return type_at + 1;
 }

@@ -76,7 +76,7 @@ static __always_inline bool too_big_read_link(void *start, void *end, struct nex
 		return false;
 	__builtin_memcpy(back->destination, eth->h_source, ETH_ALEN);
 	__builtin_memcpy(back->source, eth->h_dest, ETH_ALEN);
-	__builtin_memcpy(&link->tags, start + TAGS_AT, sizeof(link->tags));
+	link->tags = *(const __u64 *)(start + TAGS_AT);
 	return true;
 }
 
