@@ -7,6 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/abi.h"
+#include "bpf/front.h"
 
 /* One element: the layout version that everything else here was made with. */
 struct {
@@ -23,6 +24,22 @@ struct {
 	__type(key, struct endpoint);
 	__type(value, struct vip);
 } vips SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FRONT_SLOTS);
+	__type(key, __u32);
+	__type(value, struct front_slot);
+} vip_front SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct front);
+} front SEC(".maps");
 
 /* All VIPs but those of one address and one port. */
 struct {

@@ -68,12 +68,12 @@ static __always_inline bool vip_find_at(const struct endpoint *at, struct vip *v
 }
 
 /*
- * Copy the VIP of the flow's destination to @vip. Returns 1, or 0 if there is none.
+ * The same for the flow's destination, by both tables.
  *
  * A function of its own for the verifier, which goes through it once, and for the stack,
  * on which the caller has no room for its keys.
  */
-__attribute__((noinline)) int vip_find(const struct flow *flow, struct vip *vip)
+__attribute__((noinline)) int vip_find_behind(const struct flow *flow, struct vip *vip)
 {
 	struct endpoint at;
 
@@ -81,6 +81,61 @@ __attribute__((noinline)) int vip_find(const struct flow *flow, struct vip *vip)
 		return 0; /* never, but the verifier asks */
 	endpoint_of(&at, flow->destination, flow->destination_port, flow);
 	return vip_find_at(&at, vip);
+}
+
+enum front_answer { FRONT_NONE, FRONT_FOUND, FRONT_ASK };
+
+/* What `vip_front` says of the flow's destination. */
+static __always_inline enum front_answer vip_find_front(const struct flow *flow, struct vip *vip)
+{
+	struct front_key key =
+		front_key(flow->destination, flow->destination_port, flow->protocol, flow->family);
+	__u32 index = front_index(&key);
+	const volatile struct front_slot *slot = bpf_map_lookup_elem(&vip_front, &index);
+	bool same;
+	__u64 word;
+
+	if (!slot)
+		return FRONT_ASK;
+	word = slot->word;
+	same = word & FRONT_VIP && slot->key.address[0] == key.address[0] &&
+	       slot->key.address[1] == key.address[1] && slot->key.rest == key.rest;
+	if (slot->word != word || (!same && word & FRONT_MORE))
+		return FRONT_ASK;
+	if (!same)
+		return FRONT_NONE;
+	front_vip(word, vip);
+	return FRONT_FOUND;
+}
+
+/* What `front` has. */
+static __always_inline const struct front *front_value(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&front, &zero);
+}
+
+/* Copy the VIP of the flow's destination to @vip, which is all zero. False if there is none. */
+static __always_inline bool vip_find(const struct flow *flow, struct vip *vip)
+{
+	enum front_answer answer = vip_find_front(flow, vip);
+	const struct front *values = front_value();
+
+	if (answer == FRONT_FOUND)
+		return true;
+	if (answer == FRONT_NONE && values && !values->prefixes)
+		return false;
+	return vip_find_behind(flow, vip);
+}
+
+/* May @address be a nat backend's? */
+static __always_inline bool reply_may_be(const __be32 address[4])
+{
+	const struct front *values = front_value();
+	__u32 bit = front_bit(address);
+
+	return !values || values->backends[bit / 64] >> (bit % 64) & 1;
 }
 
 /*
@@ -123,6 +178,8 @@ static __always_inline const struct reply *reply_find(const struct flow *flow)
 	struct endpoint key;
 	const struct reply *reply;
 
+	if (!reply_may_be(flow->source))
+		return 0;
 	endpoint_of(&key, flow->source, flow->source_port, flow);
 	reply = bpf_map_lookup_elem(&replies, &key);
 	if (!reply) {

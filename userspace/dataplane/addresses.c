@@ -23,6 +23,8 @@ int addresses_add(struct dataplane *dp, const struct endpoint *endpoint, uint32_
 	struct address key = address_of(endpoint);
 	uint32_t flags = 0;
 
+	if (what == ADDRESS_BACKEND)
+		front_add_backend(dp, endpoint->address);
 	if (!bpf_map_lookup_elem(fd, &key, &flags) && (flags & what))
 		return 0;
 	flags |= what;
@@ -68,6 +70,8 @@ int addresses_keep(struct dataplane *dp, uint32_t what, const struct endpoint *e
 	for (size_t i = 0; i < n_live && !err; i++)
 		if (!bsearch(&live[i], kept, len, sizeof(*kept), compare))
 			err = clear(fd, &live[i], what);
+	if (!err && what == ADDRESS_BACKEND)
+		err = front_keep_backends(dp, endpoints, len);
 	free(kept);
 	free(live);
 	return err;

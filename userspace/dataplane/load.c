@@ -119,6 +119,8 @@ static int adopt_maps(struct dataplane *dp, struct dataplane_error *error)
 	dp->backends = mapped;
 	err = rings_adopt(dp);
 	if (!err)
+		err = front_adopt(dp);
+	if (!err)
 		err = pins_map_id(dp->pin_dir, "backends", &dp->backends_id);
 	if (!err)
 		err = bpf_map_update_elem(bpf_map__fd(dp->skeleton->maps.layout), &key, &version,
@@ -211,6 +213,7 @@ void dataplane_close(struct dataplane *dp)
 		return;
 	if (dp->backends)
 		munmap(dp->backends, BACKENDS_MAX * sizeof(struct backend));
+	front_let_go(dp);
 	rings_let_go(dp);
 	ring_buffer__free(dp->held_ring);
 	xdp_program__close(dp->shared);

@@ -10,6 +10,8 @@
 
 #define PIN_PATH_LEN 512
 
+struct front;
+struct front_slot;
 struct ringlb_bpf;
 
 #define SEEN_MAX 64
@@ -35,6 +37,7 @@ struct seen {
  * @shared: the same program for libxdp, which loads it as it needs; NULL until
  *	the first attach
  * @backends: the whole map `backends`, mapped
+ * @front_slots, @front: the whole maps `vip_front` and `front`, mapped
  * @ring_classes: the whole map `ring_classes`, mapped
  * @rings: the maps rings_N, by class; the skeleton's
  * @held_ring: NULL until dataplane_held_fd(); @take_held is what its records go to
@@ -49,6 +52,8 @@ struct dataplane {
 	struct xdp_program *shared;
 	struct backend *backends;
 	uint64_t *ring_classes;
+	struct front_slot *front_slots;
+	struct front *front;
 	int rings[RING_CLASS_COUNT];
 	struct ring_buffer *held_ring;
 	bool (*take_held)(void *context, const struct held_fragment *held);
@@ -73,6 +78,23 @@ void rings_let_go(struct dataplane *dp);
 
 /* Free what a publishing that was cut short left in maps of other classes. */
 void rings_drop_stale(struct dataplane *dp);
+
+/*
+ * What packets read before the maps behind it. A VIP is set there after it is in `vips`, and
+ * removed before. front_rebuild() follows `vips` and forgets what is gone. Return: 0 or -errno.
+ */
+int front_adopt(struct dataplane *dp);
+void front_let_go(struct dataplane *dp);
+int front_rebuild(struct dataplane *dp);
+void front_set_vip(struct dataplane *dp, const struct endpoint *endpoint, const struct vip *vip);
+void front_remove_vip(struct dataplane *dp, const struct endpoint *endpoint);
+
+/* Whether there are VIP prefixes: said before the first is there, and after the last went. */
+void front_set_prefixes(struct dataplane *dp, bool some);
+
+/* Addresses of nat backends: added before their replies are there; kept are those of @endpoints. */
+void front_add_backend(struct dataplane *dp, const __be32 address[4]);
+int front_keep_backends(struct dataplane *dp, const struct endpoint *endpoints, size_t len);
 
 /*
  * Note that the address of @endpoint is that of a VIP or of a nat backend: @what is

@@ -90,13 +90,17 @@ int dataplane_set_vip(struct dataplane *dp, const struct endpoint *key, const st
 	int err = addresses_add(dp, key, ADDRESS_VIP);
 	struct vip live;
 
-	if (err)
-		return err;
-	return table_set(bpf_map__fd(dp->skeleton->maps.vips), key, value, &live, sizeof(live));
+	if (!err)
+		err = table_set(bpf_map__fd(dp->skeleton->maps.vips), key, value, &live,
+				sizeof(live));
+	if (!err)
+		front_set_vip(dp, key, value);
+	return err;
 }
 
 int dataplane_remove_vip(struct dataplane *dp, const struct endpoint *key)
 {
+	front_remove_vip(dp, key);
 	return table_remove(bpf_map__fd(dp->skeleton->maps.vips), key);
 }
 
@@ -112,8 +116,10 @@ int dataplane_next_vip(struct dataplane *dp, struct endpoint *cursor, struct vip
 
 int dataplane_prune_vips(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(dp, dp->skeleton->maps.vips, sizeof(struct endpoint), VIPS_MAX,
-			   ADDRESS_VIP, keep, context);
+	int err = table_prune(dp, dp->skeleton->maps.vips, sizeof(struct endpoint), VIPS_MAX,
+			      ADDRESS_VIP, keep, context);
+
+	return err ? err : front_rebuild(dp);
 }
 
 int dataplane_set_prefix(struct dataplane *dp, const struct vip_prefix *key,
@@ -121,6 +127,7 @@ int dataplane_set_prefix(struct dataplane *dp, const struct vip_prefix *key,
 {
 	struct vip_ranges live;
 
+	front_set_prefixes(dp, true);
 	/* The look-up may find a shorter prefix, but that never has the same ranges. */
 	return table_set(bpf_map__fd(dp->skeleton->maps.vip_prefixes), key, value, &live,
 			 sizeof(live));
@@ -133,8 +140,14 @@ int dataplane_next_prefix(struct dataplane *dp, struct vip_prefix *cursor, struc
 
 int dataplane_prune_prefixes(struct dataplane *dp, dataplane_keep *keep, void *context)
 {
-	return table_prune(dp, dp->skeleton->maps.vip_prefixes, sizeof(struct vip_prefix),
-			   VIP_PREFIXES_MAX, 0, keep, context);
+	struct vip_prefix first;
+	int err = table_prune(dp, dp->skeleton->maps.vip_prefixes, sizeof(struct vip_prefix),
+			      VIP_PREFIXES_MAX, 0, keep, context);
+
+	if (!err &&
+	    bpf_map_get_next_key(bpf_map__fd(dp->skeleton->maps.vip_prefixes), NULL, &first))
+		front_set_prefixes(dp, false);
+	return err;
 }
 
 /* Set all bits of an address from @bits on to zero. */
