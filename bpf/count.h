@@ -14,14 +14,19 @@ static const __u8 verdict_actions[] = {VERDICTS(VERDICT_ACTION)};
 #undef VERDICT_ACTION
 
 /* The maps are per CPU and a program runs on one CPU to its end: no atomics. */
-static __always_inline void count_packet(void *counters, __u32 id, const struct packet *packet)
+static __always_inline void count_frame(void *counters, __u32 id, __u32 len)
 {
 	struct counter *counter = bpf_map_lookup_elem(counters, &id);
 
 	if (!counter)
 		return;
 	counter->packets++;
-	counter->bytes += packet->frame_len;
+	counter->bytes += len;
+}
+
+static __always_inline void count_packet(void *counters, __u32 id, const struct packet *packet)
+{
+	count_frame(counters, id, packet->frame_len);
 }
 
 static __always_inline int count_verdict(enum verdict verdict)

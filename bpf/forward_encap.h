@@ -217,16 +217,16 @@ static __always_inline bool encap_make_room(struct xdp_md *ctx, const struct spa
  *
  * Return: what follows, or NULL.
  */
-static __always_inline void *outer_write_link(struct xdp_md *ctx, const struct inner *inner,
+static __always_inline void *outer_write_link(struct xdp_md *ctx, __u64 tags, __u32 l3_offset,
 					      const struct nexthop *nexthop, __be16 type)
 {
 	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__be16 *type_at = start + ((inner->l3_offset - sizeof(type)) & OFFSET_LIMIT);
+	__be16 *type_at = start + ((l3_offset - sizeof(type)) & OFFSET_LIMIT);
 
-	if (start + TAGS_AT + sizeof(inner->tags) > end || (void *)(type_at + 1) > end)
+	if (start + TAGS_AT + sizeof(tags) > end || (void *)(type_at + 1) > end)
 		return 0;
 	nexthop_write(start, nexthop);
-	*(__u64 *)(start + TAGS_AT) = inner->tags;
+	*(__u64 *)(start + TAGS_AT) = tags;
 	*type_at = type;
 	return type_at + 1;
 }
@@ -239,7 +239,7 @@ static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct
 	bool is_ipv6 = backend->family == ENDPOINT_IPV6;
 	__be16 type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	void *end = (void *)(long)ctx->data_end;
-	void *pos = outer_write_link(ctx, inner, nexthop, type);
+	void *pos = outer_write_link(ctx, inner->tags, inner->l3_offset, nexthop, type);
 	enum verdict verdict;
 
 	if (!pos)

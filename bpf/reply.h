@@ -94,7 +94,7 @@ static __always_inline enum verdict reply_forward(struct xdp_md *ctx, struct pac
 		return PASS_REPLY_BY_KERNEL;
 	nat_decrement_ttl(packet);
 	forward_dr(packet, &nexthop);
-	return transmit(packet, nexthop.ifindex, TX_REPLY, REDIRECT_REPLY);
+	return transmit(packet->ingress, nexthop.ifindex, TX_REPLY, REDIRECT_REPLY);
 }
 
 #endif

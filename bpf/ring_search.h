@@ -130,25 +130,28 @@ static __always_inline const struct ring_entry *ring_scan(const struct ring_view
 	return slot < len ? ring_halve(ring, slot, len - slot, hash) : ring_entry_at(ring, len);
 }
 
+/* What the bucket of @hash says: a backend's id, or RING_BUCKET_SEARCH. */
+static __always_inline __u32 ring_bucket(const struct ring_view *ring, __u64 hash)
+{
+	__u64 bucket = hash >> (ring->header->shift & 63);
+	const __u16 *owner = ring_at(ring, sizeof(*ring->header) + bucket * sizeof(*owner));
+
+	return plain_search || !owner ? RING_BUCKET_SEARCH : *owner;
+}
+
 /* The owner of @hash, and what is moving there. @move is all zero before. */
 static __always_inline enum verdict ring_find_owner(const struct ring_view *ring, __u64 hash,
 						    __u32 *backend, struct ring_move *move)
 {
 	const struct ring_entry *entry;
 
-	if (plain_search) {
+	*backend = ring_bucket(ring, hash);
+	if (*backend != RING_BUCKET_SEARCH)
+		return CONTINUE;
+	if (plain_search)
 		entry = ring_halve(ring, 0, ring->header->len, hash);
-	} else {
-		__u64 bucket = hash >> (ring->header->shift & 63);
-		const __u16 *owner = ring_at(ring, sizeof(*ring->header) + bucket * sizeof(*owner));
-
-		if (!owner)
-			return DROP_BAD_RING;
-		*backend = *owner;
-		if (*backend != RING_BUCKET_SEARCH)
-			return CONTINUE;
-		entry = ring_scan(ring, bucket, hash);
-	}
+	else
+		entry = ring_scan(ring, hash >> (ring->header->shift & 63), hash);
 	if (!entry)
 		return DROP_BAD_RING;
 	*backend = entry->owner;
@@ -173,6 +176,34 @@ static __always_inline enum verdict ring_find_backend(const struct vip *vip,
 		return DROP_NO_BACKEND;
 	return ring_find_owner(&ring, flow_hash_by(flow, vip->hash, ring.header->seed), backend,
 			       move);
+}
+
+/*
+ * The owner of @hash, made with @seed, in the ring of @pool; RING_BUCKET_SEARCH if that is not
+ * all that there is to it. A function of its own for the verifier.
+ */
+__attribute__((noinline)) int ring_find_settled(__u32 pool, __u64 hash, __u64 seed)
+{
+	struct ring_view ring = {};
+	struct ring_move move = {};
+	__u32 backend = 0;
+
+	if (ring_open(pool, &ring) != CONTINUE || !ring.header->len || ring.header->seed != seed ||
+	    ring_find_owner(&ring, hash, &backend, &move) != CONTINUE || move.flags)
+		return RING_BUCKET_SEARCH;
+	return backend;
+}
+
+/* The same without calling anything where the bucket says so: most hashes, in most rings. */
+static __always_inline __u32 ring_find_at_once(__u32 pool, __u64 hash, __u64 seed)
+{
+	struct ring_view ring = {};
+	__u32 backend;
+
+	if (ring_open(pool, &ring) != CONTINUE || !ring.header->len || ring.header->seed != seed)
+		return RING_BUCKET_SEARCH;
+	backend = ring_bucket(&ring, hash);
+	return backend == RING_BUCKET_SEARCH ? ring_find_settled(pool, hash, seed) : backend;
 }
 
 #endif

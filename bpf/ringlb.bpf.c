@@ -2,6 +2,7 @@
 /*
  * A packet's way through ringlb:
  *
+ *   express.h       the short way of a plain packet, that of most; the others:
  *   parse.h         Ethernet, VLAN tags, IP, ports -> struct flow
  *   extensions.h    IPv6 extension headers
  *   icmp.h          echo is answered; an error goes on as the flow that icmp_quote.h finds in it
@@ -24,6 +25,7 @@
 #include "bpf/capture.h"
 #include "bpf/choose.h"
 #include "bpf/count.h"
+#include "bpf/express.h"
 #include "bpf/forward_dr.h"
 #include "bpf/forward_encap.h"
 #include "bpf/forward_nat.h"
@@ -81,7 +83,7 @@ static __always_inline enum verdict forward(struct xdp_md *ctx, struct packet *p
 	if (verdict != CONTINUE)
 		return verdict;
 	count_packet(&backend_count, id, packet);
-	return transmit(packet, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
+	return transmit(packet->ingress, nexthop->ifindex, TX_BACKEND, REDIRECT_BACKEND);
 }
 
 /* A packet to a VIP. @cur is at the start of the layer 4 header. */
@@ -126,7 +128,7 @@ static __always_inline enum verdict decide(struct cursor *cur, struct packet *pa
 	return CONTINUE;
 }
 
-static __always_inline enum verdict handle(struct xdp_md *ctx)
+static __always_inline enum verdict handle_any(struct xdp_md *ctx)
 {
 	struct cursor cur = {
 		.ctx = ctx,
@@ -150,6 +152,13 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	if (fate.reply)
 		return reply_forward(ctx, &packet, fate.reply);
 	return forward(ctx, &packet, fate.backend);
+}
+
+static __always_inline enum verdict handle(struct xdp_md *ctx)
+{
+	enum verdict verdict = express(ctx);
+
+	return verdict == CONTINUE ? handle_any(ctx) : verdict;
 }
 
 SEC("xdp.frags")

@@ -68,15 +68,15 @@ static __always_inline bool too_big_take_token(void)
 
 /* Read the MAC addresses, swapped, and the tags. */
 static __always_inline bool too_big_read_link(void *start, void *end, struct nexthop *back,
-					      struct inner *link)
+					      __u64 *tags)
 {
 	const struct ethhdr *eth = start;
 
-	if (start + TAGS_AT + sizeof(link->tags) > end)
+	if (start + TAGS_AT + sizeof(*tags) > end)
 		return false;
 	__builtin_memcpy(back->destination, eth->h_source, ETH_ALEN);
 	__builtin_memcpy(back->source, eth->h_dest, ETH_ALEN);
-	link->tags = *(const __u64 *)(start + TAGS_AT);
+	*tags = *(const __u64 *)(start + TAGS_AT);
 	return true;
 }
 
@@ -117,9 +117,8 @@ static __always_inline struct too_big_header *too_big_write_ipv4(void *pos, void
 	return (void *)(ip + 1);
 }
 
-/* The same; @sum receives that of the pseudo-header, which ICMPv6 has. */
-static __always_inline struct too_big_header *too_big_write_ipv6(void *pos, void *end, __u32 len,
-								 __u64 *sum)
+/* The same for IPv6. */
+static __always_inline struct too_big_header *too_big_write_ipv6(void *pos, void *end, __u32 len)
 {
 	struct ipv6hdr *ip = pos, *quoted = pos + sizeof(*ip) + sizeof(struct too_big_header);
 
@@ -131,44 +130,69 @@ static __always_inline struct too_big_header *too_big_write_ipv6(void *pos, void
 	ip->hop_limit = OUTER_TTL;
 	ip->saddr = quoted->daddr;
 	ip->daddr = quoted->saddr;
-	*sum = outer_sum_ipv6(ip) + ip->payload_len + bpf_htons(IPPROTO_ICMPV6);
 	return (void *)(ip + 1);
 }
 
 /*
- * Write the answer around the @len bytes of the packet that are left. @fits is how long one
- * may be.
+ * Write the answer around the bytes of the packet that are left, but for its checksum. @fits
+ * is how long one may be.
  */
-static __always_inline bool too_big_write(struct xdp_md *ctx, const struct inner *link,
-					  const struct nexthop *back, bool is_ipv6, __u32 len,
+static __always_inline bool too_big_write(struct xdp_md *ctx, __u64 tags,
+					  const struct nexthop *back, const struct span *quote,
 					  __u32 fits)
 {
-	void *pos = outer_write_link(ctx, link, back,
+	bool is_ipv6 = quote->is_ipv6;
+	void *pos = outer_write_link(ctx, tags, quote->l3_offset, back,
 				     is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP));
 	void *end = (void *)(long)ctx->data_end;
 	__u32 least = is_ipv6 ? TOO_BIG_MTU_MIN_IPV6 : TOO_BIG_MTU_MIN_IPV4;
 	struct too_big_header *icmp;
-	__u64 sum = 0;
-	int all;
 
 	if (!pos)
 		return false;
-	if (is_ipv6)
-		icmp = too_big_write_ipv6(pos, end, len, &sum);
-	else
-		icmp = too_big_write_ipv4(pos, end, len);
+	icmp = is_ipv6 ? too_big_write_ipv6(pos, end, quote->ip_len)
+		       : too_big_write_ipv4(pos, end, quote->ip_len);
 	if (!icmp)
 		return false;
 	icmp->type = is_ipv6 ? TOO_BIG_TYPE_IPV6 : TOO_BIG_TYPE_IPV4;
 	icmp->code = is_ipv6 ? 0 : TOO_BIG_CODE_IPV4;
 	icmp->check = 0;
 	icmp->mtu = bpf_htonl(fits > least ? fits : least);
-	all = csum_frame(ctx, (void *)icmp - (void *)(long)ctx->data, sizeof(*icmp) + len,
-			 csum_fold32(sum));
-	if (all < 0)
-		return false;
-	icmp->check = ~all;
 	return true;
+}
+
+/*
+ * Fill in the checksum of the answer whose IP header is at @l3_offset. A function of its own,
+ * and called after the next one, for the stack. Return: 1, or 0 if it is not there.
+ */
+__attribute__((noinline)) int too_big_sum(struct xdp_md *ctx, __u32 l3_offset, __u32 is_ipv6)
+{
+	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ipv6hdr *ipv6 = start + (l3_offset & OFFSET_LIMIT);
+	struct iphdr *ipv4 = (void *)ipv6;
+	struct too_big_header *icmp;
+	__u64 sum = 0;
+	__u32 len;
+	int all;
+
+	if ((void *)(ipv4 + 1) > end || (is_ipv6 && (void *)(ipv6 + 1) > end))
+		return 0;
+	if (is_ipv6) {
+		icmp = (void *)(ipv6 + 1);
+		len = bpf_ntohs(ipv6->payload_len);
+		/* ICMPv6 has a pseudo-header. */
+		sum = outer_sum_ipv6(ipv6) + ipv6->payload_len + bpf_htons(IPPROTO_ICMPV6);
+	} else {
+		icmp = (void *)(ipv4 + 1);
+		len = bpf_ntohs(ipv4->tot_len) - sizeof(*ipv4);
+	}
+	if ((void *)(icmp + 1) > end)
+		return 0;
+	all = csum_frame(ctx, (void *)icmp - start, len, csum_fold32(sum));
+	if (all < 0)
+		return 0;
+	icmp->check = ~all;
+	return 1;
 }
 
 /*
@@ -185,7 +209,7 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 	void *start = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip;
 	__u32 most = TOO_BIG_ANSWER_MAX_IPV4, headers = sizeof(struct too_big_header);
 	struct nexthop back = {};
-	struct inner link = {};
+	__u64 tags = 0;
 	bool may_fragment = false;
 	struct span quote;
 
@@ -193,7 +217,7 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 		return VERDICT_COUNT; /* never, but the verifier asks */
 	quote = *span;
 	ip = start + (quote.l3_offset & OFFSET_LIMIT);
-	if (!too_big_read_link(start, end, &back, &link))
+	if (!too_big_read_link(start, end, &back, &tags))
 		return DROP_NO_ROOM;
 	if (!too_big_read_ip(ip, end, quote.is_ipv6, &may_fragment))
 		return DROP_TOO_BIG_SENDER;
@@ -211,9 +235,8 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 	if (quote.ip_len > most - headers)
 		quote.ip_len = most - headers;
 	quote.frame_len = bpf_xdp_get_buff_len(ctx);
-	link.l3_offset = quote.l3_offset;
 	if (!encap_make_room(ctx, &quote, headers) ||
-	    !too_big_write(ctx, &link, &back, quote.is_ipv6, quote.ip_len, fits))
+	    !too_big_write(ctx, tags, &back, &quote, fits))
 		return DROP_NO_ROOM;
 	return may_fragment ? TX_TOO_BIG_NO_DF : TX_TOO_BIG;
 }
@@ -225,11 +248,17 @@ __attribute__((noinline)) int too_big_answer(struct xdp_md *ctx, const struct sp
 static __always_inline enum verdict too_big_refuse(struct xdp_md *ctx, struct packet *packet,
 						   const struct backend *backend)
 {
+	int verdict;
+
 	if (packet->no_ports)
 		return packet->no_ports == NO_PORTS_QUOTE ? DROP_TOO_BIG_ERROR
 							  : DROP_TOO_BIG_FRAGMENT;
 	packet->span.is_ipv6 = packet_is_ipv6(packet);
-	return too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(backend));
+	verdict = too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(backend));
+	if ((verdict == TX_TOO_BIG || verdict == TX_TOO_BIG_NO_DF) &&
+	    !too_big_sum(ctx, packet->l3_offset, packet->span.is_ipv6))
+		return DROP_NO_ROOM;
+	return verdict;
 }
 
 #endif

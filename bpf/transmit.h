@@ -8,11 +8,11 @@
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
-/* Send by @ifindex: back out if the frame came in there, by redirect otherwise. */
-static __always_inline enum verdict transmit(const struct packet *packet, __u32 ifindex,
-					     enum verdict same, enum verdict other)
+/* Send by @ifindex: back out if the frame came in there, by @ingress; by redirect otherwise. */
+static __always_inline enum verdict transmit(__u32 ingress, __u32 ifindex, enum verdict same,
+					     enum verdict other)
 {
-	if (ifindex == packet->ingress)
+	if (ifindex == ingress)
 		return same;
 	if (bpf_redirect_map(&egress, ifindex, XDP_DROP) != XDP_REDIRECT)
 		return DROP_NO_EGRESS;

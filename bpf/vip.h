@@ -85,8 +85,8 @@ __attribute__((noinline)) int vip_find_behind(const struct flow *flow, struct vi
 
 enum front_answer { FRONT_NONE, FRONT_FOUND, FRONT_ASK };
 
-/* What `vip_front` says of the flow's destination. */
-static __always_inline enum front_answer vip_find_front(const struct flow *flow, struct vip *vip)
+/* What `vip_front` says of the flow's destination: FRONT_FOUND with *@found set. */
+static __always_inline enum front_answer vip_find_front(const struct flow *flow, __u64 *found)
 {
 	struct front_key key =
 		front_key(flow->destination, flow->destination_port, flow->protocol, flow->family);
@@ -104,7 +104,7 @@ static __always_inline enum front_answer vip_find_front(const struct flow *flow,
 		return FRONT_ASK;
 	if (!same)
 		return FRONT_NONE;
-	front_vip(word, vip);
+	*found = word;
 	return FRONT_FOUND;
 }
 
@@ -119,14 +119,26 @@ static __always_inline const struct front *front_value(void)
 /* Copy the VIP of the flow's destination to @vip, which is all zero. False if there is none. */
 static __always_inline bool vip_find(const struct flow *flow, struct vip *vip)
 {
-	enum front_answer answer = vip_find_front(flow, vip);
 	const struct front *values = front_value();
+	__u64 word;
+	enum front_answer answer = vip_find_front(flow, &word);
 
-	if (answer == FRONT_FOUND)
+	if (answer == FRONT_FOUND) {
+		front_vip(word, vip);
 		return true;
+	}
 	if (answer == FRONT_NONE && values && !values->prefixes)
 		return false;
 	return vip_find_behind(flow, vip);
+}
+
+/* Is a packet that `vip_front` has no VIP for anybody else's, too, as far as `front` tells? */
+static __always_inline bool front_spares(const struct flow *flow)
+{
+	const struct front *values = front_value();
+	__u32 bit = front_bit(flow->source);
+
+	return values && !values->prefixes && !(values->backends[bit / 64] >> (bit % 64) & 1);
 }
 
 /* May @address be a nat backend's? */
