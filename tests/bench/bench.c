@@ -331,9 +331,18 @@ static bool wanted(const struct scene *scene, char *names[], int n)
 
 static void choose(char *names[], int n)
 {
-	for (size_t i = 0; i < SCENES_MAX && scenes[i].name; i++)
-		if (wanted(&scenes[i], names, n))
-			chosen[n_chosen++] = &scenes[i];
+	size_t floors = 0;
+
+	for (size_t i = 0; i < SCENES_MAX && scenes[i].name; i++) {
+		if (!wanted(&scenes[i], names, n))
+			continue;
+		chosen[n_chosen++] = &scenes[i];
+		floors += scenes[i].kind == FLOOR;
+	}
+	if (n_chosen > floors)
+		return;
+	fprintf(stderr, "bench: no scene's name begins with '%s'\n", names[0]);
+	exit(2);
 }
 
 static void progress(size_t done, size_t all)

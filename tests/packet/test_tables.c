@@ -3,13 +3,15 @@
 #include "tests/packet/rig.h"
 #include "tests/unit/ring_reference.h"
 
+#include <bpf/bpf.h>
 #include <netinet/in.h>
 #include <sched.h>
 
-#define POOL	1
-#define VIP	17
-#define BACKEND 4711
-#define ENTRIES 300
+#define POOL	     1
+#define VIP	     17
+#define BACKEND	     4711
+#define ENTRIES	     300
+#define VERIFIED_MAX 400000
 
 static struct rig rig;
 static const struct endpoint vip = {.address = {0x20010db8, 1, 2, 3},
@@ -319,9 +321,25 @@ static void test_counters(void **state)
 	assert_int_equal(counter.packets | counter.bytes, 0);
 }
 
+/*
+ * The verifier gives up at a million instructions, and each load takes the longer the more it
+ * goes through: 242,000 on Linux 6.18.
+ */
+static void test_verifier_has_room(void **state)
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+
+	(void)state;
+	assert_int_equal(bpf_obj_get_info_by_fd(rig.program, &info, &len), 0);
+	print_message("# %u instructions verified\n", info.verified_insns);
+	assert_in_range(info.verified_insns, 1, VERIFIED_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verifier_has_room),
 		cmocka_unit_test(test_vips),
 		cmocka_unit_test(test_vip_is_replaced),
 		cmocka_unit_test(test_replies),

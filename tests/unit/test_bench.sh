@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The packet bench works, and sees to it that each packet goes its way. What it measures in so
+# short a time decides nothing.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/unit/tap.sh
+. tests/unit/tap.sh
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+bench() { "${B:-build}/tests/bench/bench" "$@" >"$directory/samples" 2>"$directory/errors"; }
+
+if bench --rounds 2 --packets 2000 'ipip v4 64k' 'ipip v6 1M' gue dr nat pass syn moving; then
+	passed 'it runs'
+else
+	failed 'it runs' "$(cat "$directory/errors")"
+fi
+same 'it has two samples of each scene, all above 0' true \
+	"$(jq '[.scenes[].ns | length == 2 and all(. > 0)] | length == 34 and all' "$directory/samples")"
+report=$(tests/bench/report "$directory/samples" --json "$directory/json" --svg "$directory/svg")
+same 'the report has a row for each' 34 "$(grep -c ' to ' <<<"$report")"
+same 'and bars' 'not a VIP, pass' "$(jq -r '.bars[-1].what' "$directory/json")"
+same 'a drawing, too' '</svg>' "$(tail -n 1 "$directory/svg")"
+bench nonsense
+same 'no such scene' "2 bench: no scene's name begins with 'nonsense'" "$? $(cat "$directory/errors")"
+bench --rounds 0
+same 'no rounds' "2 bench: --rounds must be 1 to 1000, got '0'" "$? $(cat "$directory/errors")"
+echo "1..$n"
