@@ -6,6 +6,8 @@
 #ifndef RINGLB_BPF_CAPTURE_H
 #define RINGLB_BPF_CAPTURE_H
 
+#include <stdbool.h>
+
 #include <linux/if_ether.h>
 
 #include "bpf/maps.h"
@@ -83,14 +85,17 @@ __attribute__((noinline)) int capture_frame(struct xdp_md *ctx, int verdict)
 
 /*
  * To be called before anything is done with the packet, @verdict being CONTINUE, and at its end.
- * In between the program holds nothing for it: the verifier would go every way twice.
+ * In between the program holds nothing for it: the verifier would go every way twice. Returns
+ * true while somebody captures.
  */
-static __always_inline void capture_packet(struct xdp_md *ctx, enum verdict verdict)
+static __always_inline bool capture_packet(struct xdp_md *ctx, enum verdict verdict)
 {
 	const struct capture *state = capture_state();
 
-	if (state && *(const volatile __u64 *)&state->until_ns)
-		capture_frame(ctx, verdict);
+	if (!state || !*(const volatile __u64 *)&state->until_ns)
+		return false;
+	capture_frame(ctx, verdict);
+	return true;
 }
 
 #endif

@@ -128,7 +128,7 @@ static __always_inline enum verdict decide(struct cursor *cur, struct packet *pa
 	return CONTINUE;
 }
 
-static __always_inline enum verdict handle_any(struct xdp_md *ctx)
+static __always_inline enum verdict handle(struct xdp_md *ctx)
 {
 	struct cursor cur = {
 		.ctx = ctx,
@@ -154,22 +154,25 @@ static __always_inline enum verdict handle_any(struct xdp_md *ctx)
 	return forward(ctx, &packet, fate.backend);
 }
 
-static __always_inline enum verdict handle(struct xdp_md *ctx)
+/* While somebody captures, all go the long way: the short one ends here. */
+static __always_inline int handle_frame(struct xdp_md *ctx)
 {
-	enum verdict verdict = express(ctx);
+	enum verdict verdict;
 
-	return verdict == CONTINUE ? handle_any(ctx) : verdict;
+	if (!capture_packet(ctx, CONTINUE)) {
+		verdict = express(ctx);
+		if (verdict != CONTINUE)
+			return count_verdict(verdict);
+	}
+	verdict = handle(ctx);
+	capture_packet(ctx, verdict);
+	return count_verdict(verdict);
 }
 
 SEC("xdp.frags")
 int ringlb(struct xdp_md *ctx)
 {
-	enum verdict verdict;
-
-	capture_packet(ctx, CONTINUE);
-	verdict = handle(ctx);
-	capture_packet(ctx, verdict);
-	return count_verdict(verdict);
+	return handle_frame(ctx);
 }
 
 char LICENSE[] SEC("license") = "GPL";

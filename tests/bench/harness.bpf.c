@@ -64,14 +64,7 @@ __attribute__((noinline)) int bench_next(struct xdp_md *ctx)
 SEC("xdp.frags")
 int bench_path(struct xdp_md *ctx)
 {
-	enum verdict verdict;
-
-	if (bench_next(ctx))
-		return XDP_ABORTED;
-	capture_packet(ctx, CONTINUE);
-	verdict = handle(ctx);
-	capture_packet(ctx, verdict);
-	return count_verdict(verdict);
+	return bench_next(ctx) ? XDP_ABORTED : handle_frame(ctx);
 }
 
 SEC("xdp")
