@@ -46,7 +46,7 @@ TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps demo test test-vm mutation bench compare-tracking lint format install clean
+.PHONY: all help deps demo test test-vm mutation bench bench-control compare-tracking lint format install clean
 
 all: $(PROGRAMS)
 
@@ -57,6 +57,7 @@ help:
 	@echo 'make test-vm    the tests that depend on the kernel, on 6.1 and 6.12 in qemu (root, slow)'
 	@echo 'make mutation   break the code on purpose and see the tests go red (root, slow)'
 	@echo 'make bench      what a packet costs beside a floor in the same run (root)'
+	@echo 'make bench-control  how long changes take with up to 10,000 backends (root)'
 	@echo 'make compare-tracking  nothing, everything or moving arcs tracked: what breaks (root)'
 	@echo 'make lint       layout, static analysis, include directions'
 	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
@@ -141,6 +142,11 @@ bench:
 	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench
 	$(Q)$(B)/tests/bench/bench $(OPTIONS) > $(B)/bench-samples.json
 	$(Q)tests/bench/report $(B)/bench-samples.json --json $(B)/bench.json --svg $(B)/bench.svg
+
+bench-control:
+	$(Q)scripts/install-deps build test
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) tests/bench/control --json $(B)/bench-control.json $(OPTIONS)
 
 compare-tracking:
 	$(Q)scripts/install-deps build test

@@ -64,8 +64,8 @@ static __always_inline __u32 capture_pick(struct capture *state)
 }
 
 /*
- * Somebody captures: pick this packet as it comes in, @verdict being CONTINUE, and copy what is
- * picked then and when it has its verdict. Returns 0.
+ * Pick this packet as it comes in, @verdict being CONTINUE, and copy what is picked then and
+ * when it has its verdict. Returns 0.
  */
 __attribute__((noinline)) int capture_frame(struct xdp_md *ctx, int verdict)
 {
@@ -84,18 +84,26 @@ __attribute__((noinline)) int capture_frame(struct xdp_md *ctx, int verdict)
 }
 
 /*
- * To be called before anything is done with the packet, @verdict being CONTINUE, and at its end.
- * In between the program holds nothing for it: the verifier would go every way twice. Returns
- * true while somebody captures.
+ * To be called before anything is done with the packet; true while somebody captures. Up to
+ * capture_end() the program holds nothing for it: the verifier would go every way twice.
  */
-static __always_inline bool capture_packet(struct xdp_md *ctx, enum verdict verdict)
+static __always_inline bool capture_begin(struct xdp_md *ctx)
 {
 	const struct capture *state = capture_state();
 
 	if (!state || !*(const volatile __u64 *)&state->until_ns)
 		return false;
-	capture_frame(ctx, verdict);
+	capture_frame(ctx, CONTINUE);
 	return true;
+}
+
+/* What came in goes out, too, whether somebody captures still, again or not any more. */
+static __always_inline void capture_end(struct xdp_md *ctx, enum verdict verdict)
+{
+	__u32 zero = 0, *id = bpf_map_lookup_elem(&capture_ids, &zero);
+
+	if (id && *id)
+		capture_frame(ctx, verdict);
 }
 
 #endif

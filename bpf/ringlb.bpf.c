@@ -159,13 +159,13 @@ static __always_inline int handle_frame(struct xdp_md *ctx)
 {
 	enum verdict verdict;
 
-	if (!capture_packet(ctx, CONTINUE)) {
+	if (!capture_begin(ctx)) {
 		verdict = express(ctx);
 		if (verdict != CONTINUE)
 			return count_verdict(verdict);
 	}
 	verdict = handle(ctx);
-	capture_packet(ctx, verdict);
+	capture_end(ctx, verdict);
 	return count_verdict(verdict);
 }
 
