@@ -22,6 +22,7 @@ struct pending {
  * struct capturing - a running capture
  * @verdict: only packets that get it; NULL: all
  * @most: packets, then it ends
+ * @finishing: somebody ended it, and what was captured till then is written
  * @err: of writing
  */
 struct capturing {
@@ -31,6 +32,7 @@ struct capturing {
 	struct pending *pending;
 	uint64_t packets;
 	uint64_t frames;
+	bool finishing;
 	int err;
 };
 
@@ -76,7 +78,7 @@ static bool take(void *context, const struct control_frame *frame)
 		write_frame(to, &before->frame);
 	write_frame(to, frame);
 	to->packets++;
-	return !to->err && to->packets < to->most && !stopped;
+	return !to->err && to->packets < to->most && (!stopped || to->finishing);
 }
 
 /* Each round's frames are on disk, or at their reader, before the next. */
@@ -91,7 +93,10 @@ static int capture(struct capturing *to, struct control_capture *from)
 		if (fflush(to->out.file) && !to->err)
 			to->err = -errno;
 	}
-	return err;
+	if (!stopped || err || to->err)
+		return err;
+	to->finishing = true;
+	return control_capture_finish(from, take, to);
 }
 
 static void report(const struct cli_options *options, const struct capturing *to, uint64_t lost)

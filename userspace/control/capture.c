@@ -86,6 +86,15 @@ int control_capture_read(struct control_capture *capture,
 	return dataplane_capture_read(capture->dataplane, READ_MS, on_copy, capture);
 }
 
+int control_capture_finish(struct control_capture *capture,
+			   bool (*take)(void *context, const struct control_frame *frame),
+			   void *context)
+{
+	capture->take = take;
+	capture->context = context;
+	return dataplane_capture_finish(capture->dataplane, on_copy, capture);
+}
+
 uint64_t control_capture_lost(const struct control_capture *capture)
 {
 	return dataplane_capture_lost(capture->dataplane);

@@ -54,6 +54,11 @@ int control_capture_read(struct control_capture *capture,
 			 bool (*take)(void *context, const struct control_frame *frame),
 			 void *context);
 
+/** control_capture_finish() - end it, and hand over the frames that were not read yet */
+int control_capture_finish(struct control_capture *capture,
+			   bool (*take)(void *context, const struct control_frame *frame),
+			   void *context);
+
 /** control_capture_lost() - frames that were not copied, as this process did not keep up */
 uint64_t control_capture_lost(const struct control_capture *capture);
 

@@ -167,6 +167,20 @@ int dataplane_capture_read(struct dataplane_capture *capture, int timeout_ms,
 	return result < 0 && result != -ECANCELED ? result : 0;
 }
 
+int dataplane_capture_finish(struct dataplane_capture *capture,
+			     bool (*take)(void *context, const struct captured *copy),
+			     void *context)
+{
+	int result;
+
+	set_until(capture->state, capture->until_ns, 0);
+	capture->until_ns = 0;
+	capture->take = take;
+	capture->context = context;
+	result = ring_buffer__consume(capture->ring);
+	return result < 0 && result != -ECANCELED ? result : 0;
+}
+
 uint64_t dataplane_capture_lost(const struct dataplane_capture *capture)
 {
 	return __atomic_load_n(&capture->state->lost, __ATOMIC_RELAXED) - capture->lost_before;

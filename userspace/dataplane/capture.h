@@ -33,6 +33,11 @@ int dataplane_capture_open(struct dataplane_capture **out, const char *pin_dir, 
 int dataplane_capture_read(struct dataplane_capture *capture, int timeout_ms,
 			   bool (*take)(void *context, const struct captured *copy), void *context);
 
+/** dataplane_capture_finish() - end it, and hand over the copies that nobody has read yet */
+int dataplane_capture_finish(struct dataplane_capture *capture,
+			     bool (*take)(void *context, const struct captured *copy),
+			     void *context);
+
 /** dataplane_capture_lost() - copies that were not made, as there was no room for them */
 uint64_t dataplane_capture_lost(const struct dataplane_capture *capture);
 
