@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The data path under measurement, and floors to hold it against. BPF_PROG_TEST_RUN
  * repeats a program without restoring the packet, so each run here first puts the packet
