@@ -107,6 +107,18 @@ static void load_without(void)
 	rig_require(!ringlb_bpf__load(without), "cannot load the program without the short way");
 }
 
+/* Any flags, and often an MSS option where payload was. */
+static void set_tcp(uint8_t *tcp, struct rng *rng)
+{
+	static const uint8_t mss[] = {2, 4, 1460 >> 8, 1460 & 0xff};
+
+	tcp[13] = (uint8_t)rng_next(rng);
+	if (!rng_below(rng, 2))
+		return;
+	tcp[12] = 6 << 4;
+	memcpy(tcp + 20, mss, sizeof(mss));
+}
+
 /* A valid frame to some VIP, or to nobody. */
 static void make_frame(struct frame *frame, struct rng *rng)
 {
@@ -117,7 +129,7 @@ static void make_frame(struct frame *frame, struct rng *rng)
 		.flow = frame_flow(vip->family, vip->protocol, random),
 		.ttl = ttls[rng_below(rng, sizeof(ttls))],
 		.options_words = rng_below(rng, 8) ? 0 : rng_below(rng, 4),
-		.payload_len = rng_below(rng, 300),
+		.payload_len = 8 + rng_below(rng, 300),
 		.padding_len = rng_below(rng, 4) ? 0 : rng_below(rng, 20),
 		.fill = rng_next(rng),
 	};
@@ -129,7 +141,23 @@ static void make_frame(struct frame *frame, struct rng *rng)
 	frame_build(frame, &spec);
 	frame->bytes[0] &= 0xfe;
 	if (frame_is_tcp(frame))
-		frame->bytes[frame_l4_at(frame) + 13] = (uint8_t)rng_next(rng);
+		set_tcp(&frame->bytes[frame_l4_at(frame)], rng);
+}
+
+/* The two fragments of a frame: the second has no ports, and goes where the first one went. */
+static void make_fragments(struct frame *first, struct frame *second, struct rng *rng)
+{
+	struct frame whole;
+	uint32_t id = (uint32_t)rng_next(rng);
+	size_t l4_len;
+
+	do
+		make_frame(&whole, rng);
+	while (frame_l4_at(&whole) != 14 + (frame_is_ipv6(&whole) ? 40 : 20));
+	l4_len = (frame_is_ipv6(&whole) ? frame_word(&whole, 18)
+					: (size_t)frame_word(&whole, 16) - 20);
+	frame_fragment(first, &whole, id, 0, 24);
+	frame_fragment(second, &whole, id, 24, l4_len - 24);
 }
 
 /* Other values for a few bytes of the headers, or less of the frame. */
@@ -199,6 +227,7 @@ static void assert_batch_agrees(struct rng *rng)
 		if (rng_below(rng, 2))
 			damage(&in[i], rng);
 	}
+	make_fragments(&in[0], &in[1], rng);
 	run_all(program_with, in, out[0], actions[0], &counted[0]);
 	run_all(bpf_program__fd(without->progs.ringlb), in, out[1], actions[1], &counted[1]);
 	for (size_t i = 0; i < BATCH; i++) {
