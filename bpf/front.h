@@ -7,6 +7,7 @@
 #ifndef RINGLB_BPF_FRONT_H
 #define RINGLB_BPF_FRONT_H
 
+#include <stdbool.h>
 #include <linux/types.h>
 
 #include "bpf/abi.h"
@@ -88,6 +89,11 @@ static inline __attribute__((always_inline)) __u64 front_word(const struct vip *
 {
 	return FRONT_VIP | vip->vip | (__u64)vip->pool << 16 | (__u64)vip->mss << 32 |
 	       (__u64)(vip->hash & 3) << 48 | (__u64)(vip->flags & 0xff) << 50;
+}
+
+static inline __attribute__((always_inline)) bool front_is_nat(__u64 word)
+{
+	return (word >> 50) & VIP_NAT;
 }
 
 static inline __attribute__((always_inline)) void front_vip(__u64 word, struct vip *vip)

@@ -132,15 +132,6 @@ static __always_inline bool vip_find(const struct flow *flow, struct vip *vip)
 	return vip_find_behind(flow, vip);
 }
 
-/* Is a packet that `vip_front` has no VIP for anybody else's, too, as far as `front` tells? */
-static __always_inline bool front_spares(const struct flow *flow)
-{
-	const struct front *values = front_value();
-	__u32 bit = front_bit(flow->source);
-
-	return values && !values->prefixes && !(values->backends[bit / 64] >> (bit % 64) & 1);
-}
-
 /* May @address be a nat backend's? */
 static __always_inline bool reply_may_be(const __be32 address[4])
 {
@@ -148,6 +139,14 @@ static __always_inline bool reply_may_be(const __be32 address[4])
 	__u32 bit = front_bit(address);
 
 	return !values || values->backends[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Is a packet that `vip_front` has no VIP for anybody else's, too, as far as `front` tells? */
+static __always_inline bool front_spares(const struct flow *flow)
+{
+	const struct front *values = front_value();
+
+	return values && !values->prefixes && !reply_may_be(flow->source);
 }
 
 /*

@@ -330,7 +330,7 @@ static void print_table(void)
 
 static void start(void)
 {
-	const struct dataplane_options sizes = {
+	const struct dataplane_sizes sizes = {
 		.established = (uint32_t)options.table,
 		.remembered = (uint32_t)options.table,
 		.embryonic = (uint32_t)options.table / 4,

@@ -63,11 +63,17 @@ static inline void moving_open(const struct flow_times *times)
 }
 
 /* The same with tables of other sizes than the rig's. */
-static inline void moving_open_sized(const struct dataplane_options *sizes,
+static inline void moving_open_sized(const struct dataplane_sizes *sizes,
 				     const struct flow_times *times)
 {
+	struct dataplane_error error = {};
+
 	rig_open(&rig);
-	rig_load_with(&rig, sizes);
+	dataplane_close(rig.dp);
+	rig_require(dataplane_remove(DATAPLANE_PIN_DIR, NULL, NULL, &error) > 0, "%s", error.what);
+	rig_require(dataplane_open_sized(&rig.dp, DATAPLANE_PIN_DIR, sizes, &error) == 0, "%s",
+		    error.what);
+	rig.program = dataplane_program_fd(rig.dp);
 	moving_fill(times);
 }
 

@@ -225,10 +225,7 @@ static void test_census_meanwhile(void **state)
 int main(void)
 {
 	/* They fill sooner than those of the usual sizes. */
-	const struct dataplane_options sizes = {.established = REMEMBERED,
-						.remembered = REMEMBERED,
-						.embryonic = EMBRYONIC,
-						.other = REMEMBERED};
+	const struct dataplane_sizes sizes = {REMEMBERED, REMEMBERED, EMBRYONIC, REMEMBERED};
 	const struct flow_times times = {10000, 10000, 300, 700};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_syn_flood, setup),

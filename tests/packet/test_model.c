@@ -384,8 +384,7 @@ int main(void)
 		.closing_s = CLOSING_MS / 1000,
 		.embryo_s = EMBRYO_MS / 1000,
 	};
-	const struct dataplane_options sizes = {
-		.established = 8192, .remembered = 8192, .embryonic = 8192, .other = 8192};
+	const struct dataplane_sizes sizes = {8192, 8192, 8192, 8192};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(test_model, &runs[0]),
 		cmocka_unit_test_prestate(test_model, &runs[1]),

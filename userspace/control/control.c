@@ -302,14 +302,14 @@ static int read_wanted(struct control *control, struct config *config, struct co
 static int open_kernel(struct control *control, struct control_error *error)
 {
 	const struct config_flows *flows = &control->filed.flows;
-	const struct dataplane_options sizes = {
+	const struct dataplane_sizes sizes = {
 		.established = flows->established,
 		.remembered = flows->remembered,
 		.embryonic = flows->embryonic,
 		.other = flows->other,
 	};
 	struct dataplane_error why;
-	int err = dataplane_open_with(&control->dp, control->options.pin_dir, &sizes, &why);
+	int err = dataplane_open_sized(&control->dp, control->options.pin_dir, &sizes, &why);
 
 	if (err)
 		return control_fail(error, err, "%s", why.what);
