@@ -200,6 +200,14 @@ struct nexthop {
 };
 _Static_assert(sizeof(struct nexthop) == 16, "nexthop is read as two words");
 
+/* How packets get to a backend: one word, so that it changes at once. */
+struct way {
+	__be16 port; /* nat: 0 keeps the packet's own; gue: the outer destination port */
+	__u8 family;
+	__u8 forward; /* enum forward; 0: no such backend */
+};
+_Static_assert(sizeof(struct way) == 4, "written at once");
+
 /*
  * Value of map `backends`, one cache line, indexed by backend id.
  * Userspace writes the next hop that is not active and then flips `active`, so
@@ -208,9 +216,14 @@ _Static_assert(sizeof(struct nexthop) == 16, "nexthop is read as two words");
  */
 struct backend {
 	__be32 address[4];
-	__be16 port; /* nat: 0 keeps the packet's own; gue: the outer destination port */
-	__u8 family;
-	__u8 forward; /* enum forward; 0: no such backend */
+	union {
+		struct way way;
+		struct {
+			__be16 port;
+			__u8 family;
+			__u8 forward;
+		};
+	};
 	__u32 active; /* 0 or 1: which of `nexthops` counts */
 	struct nexthop nexthops[2];
 	__u32 incarnation; /* never the same twice for an id: remembered flows carry it */

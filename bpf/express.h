@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The short way of the plain packet: no VLAN tag, no IP options or extension headers, no
- * fragment, TCP or UDP, all that a look-up needs in front. It keeps everything in registers
- * and calls nothing but what makes room for an outer header; the long way does the same for
- * every packet there is, and much more, at three times the cost.
+ * fragment, TCP or UDP, all that a look-up needs in front, and no nat. It calls nothing but what
+ * makes room for an outer header and, for a hash in ten, the search; the long way does the
+ * same for every packet there is, and much more (`make bench` has both).
  *
  * Nothing is written or counted before it is sure that the packet goes this way to its end;
  * whatever is not as it must be leaves it to the long way, which knows why. So the two must
@@ -114,6 +114,14 @@ static __always_inline bool express_read(struct xdp_md *ctx, struct express *e)
 			       e->inner.len - sizeof(struct ipv6hdr), e);
 }
 
+/* Padding would have to be cut off first, and a checksum goes over all of the packet. */
+static __always_inline bool express_can_encap(const struct express *e,
+					      const struct backend *backend)
+{
+	return way_is_encap(e->inner.way) && !outer_has_checksum(e->inner.way, backend) &&
+	       e->frame_len == ETH_HLEN + e->inner.len;
+}
+
 /*
  * The backend of @e. The hash is that of the outer header too, and does not wait for the VIP:
  * rings have the same seed, but while that changes.
@@ -132,17 +140,14 @@ static __always_inline const struct backend *express_choose(struct express *e,
 	if (e->backend == RING_BUCKET_SEARCH)
 		return NULL;
 	backend = bpf_map_lookup_elem(&backends, &e->backend);
-	if (!backend || (backend->forward != FORWARD_DR && !forward_is_encap(backend)) ||
-	    outer_has_checksum(backend) ||
-	    (backend->mtu && e->inner.len + encap_overhead(backend) > backend->mtu))
+	if (!backend)
+		return NULL;
+	e->inner.way = way_of(backend);
+	if (e->inner.way.forward != FORWARD_DR && !express_can_encap(e, backend))
+		return NULL;
+	if (backend->mtu && e->inner.len + encap_overhead(e->inner.way) > backend->mtu)
 		return NULL;
 	return backend;
-}
-
-/* Padding would have to be cut off first. */
-static __always_inline bool express_can_encap(const struct express *e)
-{
-	return e->frame_len == ETH_HLEN + e->inner.len;
 }
 
 /* Make it what @backend is to get. From here on there is no way back. */
@@ -153,13 +158,13 @@ static __always_inline enum verdict express_rewrite(struct xdp_md *ctx, struct e
 {
 	void *start = (void *)(long)ctx->data;
 
-	if (!forward_is_encap(backend)) {
+	if (!way_is_encap(e->inner.way)) {
 		if (start + ETH_HLEN > (void *)(long)ctx->data_end)
 			return DROP_NO_ROOM; /* never, but the verifier asks */
 		nexthop_write(start, nexthop);
 		return CONTINUE;
 	}
-	if (bpf_xdp_adjust_head(ctx, -(int)encap_overhead(backend)))
+	if (bpf_xdp_adjust_head(ctx, -(int)encap_overhead(e->inner.way)))
 		return DROP_NO_ROOM;
 	return outer_write(ctx, &e->inner, values, backend, nexthop);
 }
@@ -175,8 +180,7 @@ static __always_inline enum verdict express(struct xdp_md *ctx)
 	enum verdict verdict;
 	__u32 zero = 0;
 
-	/* In memory, which what comes after has the use of again; registers would be saved apart.
-	 */
+	/* In memory, which the long way has the use of again: registers would be saved apart. */
 	barrier_var(e);
 	if (no_express || !express_read(ctx, e))
 		return CONTINUE;
@@ -184,13 +188,13 @@ static __always_inline enum verdict express(struct xdp_md *ctx)
 	if (answer == FRONT_NONE && front_spares(&e->flow))
 		return PASS_NOT_VIP;
 	values = bpf_map_lookup_elem(&encap, &zero);
-	if (answer != FRONT_FOUND || !values)
+	if (answer != FRONT_FOUND || front_is_nat(e->vip) || !values)
 		return CONTINUE;
 	backend = express_choose(e, values);
 	if (!backend)
 		return CONTINUE;
 	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
-	if (!nexthop->ifindex || (forward_is_encap(backend) && !express_can_encap(e)))
+	if (!nexthop->ifindex)
 		return CONTINUE;
 	count_frame(&vip_counters, e->vip & 0xffff, e->frame_len);
 	verdict = express_rewrite(ctx, e, values, backend, nexthop);

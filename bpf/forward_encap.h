@@ -32,26 +32,37 @@ struct inner {
 	__u64 tags; /* eight bytes of the frame from TAGS_AT on: VLAN tags, if it has some */
 	__u32 l3_offset;
 	__u32 len;
+	struct way way;
 	__be16 id;
 	__be16 frag_off;
 	__u8 tos; /* DSCP and ECN */
 	__u8 protocol;
 };
 
-static __always_inline bool forward_is_encap(const struct backend *backend)
+/* Userspace may change it between two reads: a packet goes by what one of them says. */
+static __always_inline struct way way_of(const struct backend *backend)
 {
-	return backend->forward == FORWARD_IPIP || backend->forward == FORWARD_GUE;
+	union {
+		__u32 word;
+		struct way way;
+	} read = {.word = *(const volatile __u32 *)&backend->way};
+
+	return read.way;
 }
 
-/* Bytes that the outer header adds to an IP packet for @backend; 0 for nat and dr. */
-static __always_inline __u32 encap_overhead(const struct backend *backend)
+static __always_inline bool way_is_encap(struct way way)
 {
-	__u32 len =
-		backend->family == ENDPOINT_IPV6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	return way.forward == FORWARD_IPIP || way.forward == FORWARD_GUE;
+}
 
-	if (!forward_is_encap(backend))
+/* Bytes that the outer header adds to an IP packet; 0 for nat and dr. */
+static __always_inline __u32 encap_overhead(struct way way)
+{
+	__u32 len = way.family == ENDPOINT_IPV6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+
+	if (!way_is_encap(way))
 		return 0;
-	return backend->forward == FORWARD_GUE ? len + sizeof(struct udphdr) : len;
+	return way.forward == FORWARD_GUE ? len + sizeof(struct udphdr) : len;
 }
 
 /*
@@ -86,6 +97,7 @@ static __always_inline bool inner_read(struct xdp_md *ctx, struct inner *inner,
 
 	inner->l3_offset = span->l3_offset;
 	inner->len = span->ip_len;
+	inner->way = span->way;
 	if (start + TAGS_AT + sizeof(inner->tags) > end)
 		return false;
 	inner->tags = *(const __u64 *)(start + TAGS_AT);
@@ -101,9 +113,9 @@ static __always_inline bool inner_read(struct xdp_md *ctx, struct inner *inner,
 	return true;
 }
 
-static __always_inline __u8 outer_protocol(const struct inner *inner, const struct backend *backend)
+static __always_inline __u8 outer_protocol(const struct inner *inner)
 {
-	return backend->forward == FORWARD_GUE ? IPPROTO_UDP : inner->protocol;
+	return inner->way.forward == FORWARD_GUE ? IPPROTO_UDP : inner->protocol;
 }
 
 /* The 20 bytes without options add up to 16 bits. */
@@ -143,10 +155,10 @@ static __always_inline enum verdict outer_write_ipv4(void **pos, void *end,
 						     const struct encap *values,
 						     const struct backend *backend)
 {
-	__u32 len = (__u16)bpf_htons(inner->len + encap_overhead(backend)), *words = *pos;
+	__u32 len = (__u16)bpf_htons(inner->len + encap_overhead(inner->way)), *words = *pos;
 	__u32 first = 0x40 | OUTER_IPV4_WORDS | inner->tos << 8 | len << 16;
 	__u32 second = inner->id | (__u32)inner->frag_off << 16;
-	__u32 third = OUTER_TTL | (__u32)outer_protocol(inner, backend) << 8;
+	__u32 third = OUTER_TTL | (__u32)outer_protocol(inner) << 8;
 	__be32 source = outer_source_ipv4(values, inner->hash);
 	__be32 destination = backend->address[0];
 	__u64 sum = (__u64)first + second + third + source + destination;
@@ -167,7 +179,7 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 						     const struct encap *values,
 						     const struct backend *backend)
 {
-	__u32 len = inner->len + encap_overhead(backend) - sizeof(struct ipv6hdr);
+	__u32 len = inner->len + encap_overhead(inner->way) - sizeof(struct ipv6hdr);
 	struct ipv6hdr *ip = *pos;
 	__u32 *words = *pos;
 
@@ -175,7 +187,7 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 		return DROP_NO_ROOM;
 	words[0] = bpf_htonl(6U << 28 | (__u32)inner->tos << OUTER_TRAFFIC_CLASS_SHIFT |
 			     outer_label(inner->hash));
-	words[1] = (__u32)(__u16)bpf_htons(len) | (__u32)outer_protocol(inner, backend) << 16 |
+	words[1] = (__u32)(__u16)bpf_htons(len) | (__u32)outer_protocol(inner) << 16 |
 		   (__u32)OUTER_TTL << 24;
 	outer_source_ipv6(values, inner->hash, &words[2]);
 	for (int i = 0; i < 4; i++)
@@ -185,14 +197,13 @@ static __always_inline enum verdict outer_write_ipv6(void **pos, void *end,
 }
 
 /* Without a checksum, which outer_csum.h fills in where there has to be one. */
-static __always_inline enum verdict outer_write_udp(void *pos, void *end, const struct inner *inner,
-						    const struct backend *backend)
+static __always_inline enum verdict outer_write_udp(void *pos, void *end, const struct inner *inner)
 {
 	__u32 *words = pos;
 
 	if (pos + sizeof(struct udphdr) > end)
 		return DROP_NO_ROOM;
-	words[0] = (__u32)(__u16)bpf_htons(outer_port(inner->hash)) | (__u32)backend->port << 16;
+	words[0] = (__u32)(__u16)bpf_htons(outer_port(inner->hash)) | (__u32)inner->way.port << 16;
 	words[1] = (__u16)bpf_htons(inner->len + sizeof(struct udphdr));
 	return CONTINUE;
 }
@@ -236,7 +247,7 @@ static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct
 						const struct backend *backend,
 						const struct nexthop *nexthop)
 {
-	bool is_ipv6 = backend->family == ENDPOINT_IPV6;
+	bool is_ipv6 = inner->way.family == ENDPOINT_IPV6;
 	__be16 type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	void *end = (void *)(long)ctx->data_end;
 	void *pos = outer_write_link(ctx, inner->tags, inner->l3_offset, nexthop, type);
@@ -248,8 +259,8 @@ static __always_inline enum verdict outer_write(struct xdp_md *ctx, const struct
 		verdict = outer_write_ipv6(&pos, end, inner, values, backend);
 	else
 		verdict = outer_write_ipv4(&pos, end, inner, values, backend);
-	if (verdict == CONTINUE && backend->forward == FORWARD_GUE)
-		verdict = outer_write_udp(pos, end, inner, backend);
+	if (verdict == CONTINUE && inner->way.forward == FORWARD_GUE)
+		verdict = outer_write_udp(pos, end, inner);
 	return verdict;
 }
 
@@ -275,7 +286,7 @@ __attribute__((noinline)) int forward_encap(struct xdp_md *ctx, const struct spa
 	if (!values || !inner_read(ctx, &inner, span))
 		return DROP_NO_ROOM;
 	inner.hash = outer_hash(values, flow);
-	if (!encap_make_room(ctx, span, encap_overhead(backend)))
+	if (!encap_make_room(ctx, span, encap_overhead(inner.way)))
 		return DROP_NO_ROOM;
 	return outer_write(ctx, &inner, values, backend, nexthop);
 }

@@ -12,20 +12,19 @@
 #include "bpf/maps.h"
 
 /* Zero stands for no checksum, which IPv6 has no room for: RFC 8200, section 8.1. */
-static __always_inline bool outer_has_checksum(const struct backend *backend)
+static __always_inline bool outer_has_checksum(struct way way, const struct backend *backend)
 {
-	return backend->forward == FORWARD_GUE &&
-	       (backend->family == ENDPOINT_IPV6 || backend->flags & BACKEND_UDP_CHECKSUM);
+	return way.forward == FORWARD_GUE &&
+	       (way.family == ENDPOINT_IPV6 || backend->flags & BACKEND_UDP_CHECKSUM);
 }
 
 /*
- * Fill in the checksum of the outer UDP header in front of the packet at @span, for @backend.
+ * Fill in the checksum of the outer UDP header in front of the packet at @span.
  * A function of its own for the verifier, which then goes through it once.
  *
  * Return: CONTINUE; DROP_NO_ROOM if not all of the packet is there.
  */
-__attribute__((noinline)) int outer_checksum(struct xdp_md *ctx, const struct span *span,
-					     const struct backend *backend)
+__attribute__((noinline)) int outer_checksum(struct xdp_md *ctx, const struct span *span)
 {
 	struct ipv6hdr *ipv6;
 	struct iphdr *ipv4;
@@ -36,13 +35,13 @@ __attribute__((noinline)) int outer_checksum(struct xdp_md *ctx, const struct sp
 	__u64 sum;
 	int all;
 
-	if (!span || !backend)
+	if (!span)
 		return VERDICT_COUNT; /* never, but the verifier asks */
 	start = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
 	ipv4 = start + (span->l3_offset & OFFSET_LIMIT);
 	ipv6 = (void *)ipv4;
-	if (backend->family == ENDPOINT_IPV6) {
+	if (span->way.family == ENDPOINT_IPV6) {
 		udp = (void *)(ipv6 + 1);
 		if ((void *)(udp + 1) > end)
 			return DROP_NO_ROOM;

@@ -105,6 +105,7 @@ struct span {
 	__u32 l3_offset; /* from the start of the frame: 14, 18 or 22 with VLAN tags */
 	__u32 ip_len;	 /* by the IP header: Ethernet padding is not in it */
 	__u32 is_ipv6;	 /* set by whoever hands the span on: see packet_is_ipv6() */
+	struct way way;	 /* of the backend that it goes to, read once */
 };
 
 /* What parsing found. Pointers are checked up to the end of their fixed header. */

@@ -46,17 +46,19 @@ static __always_inline enum verdict rewrite(struct xdp_md *ctx, struct packet *p
 					    const struct backend *backend,
 					    const struct nexthop *nexthop)
 {
-	if (forward_is_encap(backend)) {
+	struct way way = packet->span.way;
+
+	if (way_is_encap(way)) {
 		int verdict;
 
 		packet->span.is_ipv6 = packet_is_ipv6(packet);
 		verdict = forward_encap(ctx, &packet->span, &packet->flow, backend, nexthop);
-		if (verdict == CONTINUE && outer_has_checksum(backend))
-			verdict = outer_checksum(ctx, &packet->span, backend);
+		if (verdict == CONTINUE && outer_has_checksum(way, backend))
+			verdict = outer_checksum(ctx, &packet->span);
 		return verdict;
 	}
-	if (backend->forward == FORWARD_NAT) {
-		if (backend->family != packet->flow.family)
+	if (way.forward == FORWARD_NAT) {
+		if (way.family != packet->flow.family)
 			return DROP_WRONG_FAMILY;
 		if (packet->fragment.authenticated)
 			return DROP_NAT_AUTHENTICATED;
@@ -72,7 +74,10 @@ static __always_inline enum verdict forward(struct xdp_md *ctx, struct packet *p
 	const struct nexthop *nexthop;
 	enum verdict verdict;
 
-	if (!backend || !backend->forward)
+	if (!backend)
+		return DROP_BAD_RING;
+	packet->span.way = way_of(backend);
+	if (!packet->span.way.forward)
 		return DROP_BAD_RING;
 	nexthop = &backend->nexthops[*(const volatile __u32 *)&backend->active & 1];
 	if (!nexthop->ifindex)

@@ -43,7 +43,7 @@ struct too_big_header {
 /* Next to nothing for packets that fit. */
 static __always_inline bool too_big(const struct packet *packet, const struct backend *backend)
 {
-	return backend->mtu && packet->ip_len + encap_overhead(backend) > backend->mtu;
+	return backend->mtu && packet->ip_len + encap_overhead(packet->span.way) > backend->mtu;
 }
 
 /*
@@ -254,7 +254,8 @@ static __always_inline enum verdict too_big_refuse(struct xdp_md *ctx, struct pa
 		return packet->no_ports == NO_PORTS_QUOTE ? DROP_TOO_BIG_ERROR
 							  : DROP_TOO_BIG_FRAGMENT;
 	packet->span.is_ipv6 = packet_is_ipv6(packet);
-	verdict = too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(backend));
+	verdict =
+		too_big_answer(ctx, &packet->span, backend->mtu - encap_overhead(packet->span.way));
 	if ((verdict == TX_TOO_BIG || verdict == TX_TOO_BIG_NO_DF) &&
 	    !too_big_sum(ctx, packet->l3_offset, packet->span.is_ipv6))
 		return DROP_NO_ROOM;

@@ -304,14 +304,13 @@ static bool same_machine(const struct backend *a, const struct backend *b)
 	       (!nat || a->port == b->port) && !memcmp(a->address, b->address, sizeof(a->address));
 }
 
-/* A packet that meets the change goes the old way or the new one: only gue reads the rest. */
+/* A packet that meets the change goes the old way or the new one: only gue reads the flags. */
 static void change_way(struct backend *live, const struct backend *backend)
 {
-	if (backend->forward != FORWARD_GUE)
-		__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->port, backend->port, __ATOMIC_RELEASE);
+	if (backend->forward == FORWARD_GUE)
+		__atomic_store_n(&live->flags, backend->flags, __ATOMIC_RELEASE);
+	__atomic_store(&live->way, &backend->way, __ATOMIC_RELEASE);
 	__atomic_store_n(&live->flags, backend->flags, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->forward, backend->forward, __ATOMIC_RELEASE);
 }
 
 int dataplane_set_backend(struct dataplane *dp, uint32_t id, const struct backend *backend)
