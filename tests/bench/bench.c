@@ -42,7 +42,8 @@
 #define PORTS_IPV4   (14 + 20)
 #define PORTS_IPV6   (14 + 40)
 
-enum kind { PATH, SYN, HIT, MISS, PASS, FLOOR, SEARCH, PLAIN };
+/* The first ones work on frames, and those from FLOOR_SEARCH on on keys. */
+enum kind { FLOOR, PATH, LONG_WAY, SYN, HIT, MISS, PASS, STEP, FLOOR_SEARCH, SEARCH, PLAIN };
 
 /**
  * struct scene - a program, and what it works on
@@ -83,6 +84,14 @@ struct scene {
 		PATH_OF(mode " v6 1", "floor: " on " v6", PATH, forward, true, 0, 16),             \
 		PATH_OF(mode " v6 64k", "floor: " on " v6", PATH, forward, true, 16, 16),          \
 		PATH_OF(mode " v6 1M", "floor: " on " v6", PATH, forward, true, 20, 16)
+#define STEP_OF(step_name, runs)                                                                   \
+	{.name = step_name,                                                                        \
+	 .floor = "floor: nothing v4",                                                             \
+	 .program = runs,                                                                          \
+	 .kind = STEP,                                                                             \
+	 .forward = FORWARD_DR,                                                                    \
+	 .flow_bits = 20,                                                                          \
+	 .backends = 16}
 #define SEARCH_OF(search_name, runs, what, count)                                                  \
 	{.name = "search: " search_name,                                                           \
 	 .floor = "search: nothing",                                                               \
@@ -108,9 +117,14 @@ static struct scene scenes[SCENES_MAX] = {
 	PATH_OF("moving miss ipip v4 1M", "floor: ipip v4", MISS, FORWARD_IPIP, false, 20, 17),
 	PATH_OF("ipip v4 1M, M=200,000", "floor: ipip v4", PATH, FORWARD_IPIP, false, 20, 1000),
 	PATH_OF("ipip v4 1M, M=2,000,000", "floor: ipip v4", PATH, FORWARD_IPIP, false, 20, 10000),
-	SEARCH_OF("nothing", "bench_keys", FLOOR, 0),
-	SEARCH_OF("table of 65,537", "bench_small", FLOOR, 0),
-	SEARCH_OF("table of 16M", "bench_large", FLOOR, 0),
+	PATH_OF("long way ipip v4 1M", "floor: ipip v4", LONG_WAY, FORWARD_IPIP, false, 20, 16),
+	STEP_OF("step of dr v4 1M: read", "bench_read"),
+	STEP_OF("step of dr v4 1M: VIP", "bench_vip"),
+	STEP_OF("step of dr v4 1M: choose", "bench_choose"),
+	SEARCH_OF("nothing", "bench_keys", FLOOR_SEARCH, 0),
+	SEARCH_OF("nothing, no call", "bench_no_call", FLOOR_SEARCH, 0),
+	SEARCH_OF("table of 65,537", "bench_small", FLOOR_SEARCH, 0),
+	SEARCH_OF("table of 16M", "bench_large", FLOOR_SEARCH, 0),
 	SEARCH_OF("M=3,200", "bench_search", SEARCH, 16),
 	SEARCH_OF("M=200,000", "bench_search", SEARCH, 1000),
 	SEARCH_OF("M=2,000,000", "bench_search", SEARCH, 10000),
@@ -120,42 +134,40 @@ static struct scene scenes[SCENES_MAX] = {
 };
 
 static struct rig rig;
-static struct harness_bpf *harness, *plain;
+static struct harness_bpf *harness, *plain, *long_way;
 static struct scene *chosen[SCENES_MAX];
 static size_t n_chosen;
 static uint32_t next_backend;
 static uint32_t rounds = 15, packets = 1 << 20;
 
 /* The programs that the bench runs, on the maps that the rig fills. */
-static struct harness_bpf *harness_open(bool plain_search)
+static struct harness_bpf *harness_open(bool plain_search, bool no_express)
 {
 	struct harness_bpf *opened = harness_bpf__open();
-	struct bpf_map *map;
-	char path[256];
 
 	rig_require(opened != NULL, "cannot open the harness");
 	opened->rodata->plain_search = plain_search;
+	opened->rodata->no_express = no_express;
 	bpf_program__set_autoload(opened->progs.ringlb, false);
-	bpf_object__for_each_map(map, opened->obj)
-	{
-		int fd;
-
-		snprintf(path, sizeof(path), DATAPLANE_PIN_DIR "/%s", bpf_map__name(map));
-		fd = bpf_map__is_internal(map) ? -1 : bpf_obj_get(path);
-		if (fd >= 0)
-			rig_require(bpf_map__reuse_fd(map, fd) == 0, "cannot use '%s'", path);
-	}
+	rig_reuse_maps(opened->obj);
 	rig_require(harness_bpf__load(opened) == 0, "cannot load the harness");
 	return opened;
 }
 
 static bool is_search(const struct scene *scene)
 {
-	return scene->kind == SEARCH || scene->kind == PLAIN || !scene->frame.len;
+	return scene->kind >= FLOOR_SEARCH;
+}
+
+static bool is_floor(const struct scene *scene)
+{
+	return scene->kind == FLOOR || scene->kind == FLOOR_SEARCH;
 }
 
 static struct harness_bpf *harness_of(const struct scene *scene)
 {
+	if (scene->kind == LONG_WAY)
+		return long_way;
 	return scene->kind == PLAIN ? plain : harness;
 }
 
@@ -311,7 +323,7 @@ static double measure(struct scene *scene, uint32_t repeat)
 static void prepare(struct scene *scene, uint32_t pool)
 {
 	scene->pool = pool;
-	if (scene->kind != SEARCH && scene->kind != PLAIN && strncmp(scene->name, "search", 6) != 0)
+	if (!is_search(scene))
 		make_frame(scene);
 	if (scene->backends)
 		publish(scene);
@@ -321,7 +333,7 @@ static void prepare(struct scene *scene, uint32_t pool)
 
 static bool wanted(const struct scene *scene, char *names[], int n)
 {
-	if (!n || scene->kind == FLOOR)
+	if (!n || is_floor(scene))
 		return true;
 	for (int i = 0; i < n; i++)
 		if (!strncmp(scene->name, names[i], strlen(names[i])))
@@ -337,7 +349,7 @@ static void choose(char *names[], int n)
 		if (!wanted(&scenes[i], names, n))
 			continue;
 		chosen[n_chosen++] = &scenes[i];
-		floors += scenes[i].kind == FLOOR;
+		floors += is_floor(&scenes[i]);
 	}
 	if (n_chosen > floors)
 		return;
@@ -452,8 +464,9 @@ static void set_up(void)
 	rig_require(dataplane_set_encap(rig.dp, &encap) == 0 &&
 			    dataplane_set_flow_times(rig.dp, &times) == 0,
 		    "cannot set up");
-	harness = harness_open(false);
-	plain = harness_open(true);
+	harness = harness_open(false, false);
+	plain = harness_open(true, false);
+	long_way = harness_open(false, true);
 	for (size_t i = 0; i < n_chosen; i++)
 		prepare(chosen[i], (uint32_t)i + 1);
 }
@@ -471,6 +484,7 @@ int main(int argc, char *argv[])
 	print_json();
 	harness_bpf__destroy(harness);
 	harness_bpf__destroy(plain);
+	harness_bpf__destroy(long_way);
 	rig_close(&rig);
 	return 0;
 }

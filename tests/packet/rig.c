@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -64,14 +65,22 @@ void rig_open(struct rig *rig)
 	rig->ingress = rig_add_veth("rl0");
 }
 
-void rig_load_with(struct rig *rig, const struct dataplane_options *options)
+void rig_reuse_maps(struct bpf_object *object)
 {
-	struct dataplane_error error = {};
+	struct bpf_map *map;
 
-	dataplane_close(rig->dp);
-	rig_require(dataplane_remove(PIN_DIR, NULL, NULL, &error) > 0, "%s", error.what);
-	rig_require(dataplane_open_with(&rig->dp, PIN_DIR, options, &error) == 0, "%s", error.what);
-	rig->program = dataplane_program_fd(rig->dp);
+	bpf_object__for_each_map(map, object)
+	{
+		char path[256];
+		int fd;
+
+		snprintf(path, sizeof(path), PIN_DIR "/%s", bpf_map__name(map));
+		fd = bpf_map__is_internal(map) ? -1 : bpf_obj_get(path);
+		if (fd < 0)
+			continue;
+		rig_require(bpf_map__reuse_fd(map, fd) == 0, "cannot use '%s'", path);
+		close(fd);
+	}
 }
 
 void rig_close(struct rig *rig)

@@ -15,6 +15,8 @@
 
 #include <linux/bpf.h>
 
+#include <bpf/libbpf.h>
+
 #include "dataplane/dataplane.h"
 #include "tests/packet/frame.h"
 
@@ -37,8 +39,12 @@ struct rig {
 void rig_open(struct rig *rig);
 void rig_close(struct rig *rig);
 
-/** rig_load_with() - load again, with other options and everything empty */
-void rig_load_with(struct rig *rig, const struct dataplane_options *options);
+/**
+ * rig_reuse_maps() - have @object, which is open and not loaded, use the maps of the rig
+ *
+ * For programs beside the rig's own: what is not pinned there, @object creates.
+ */
+void rig_reuse_maps(struct bpf_object *object);
 
 /** rig_require() - end the test program unless @fine */
 void rig_require(bool fine, const char *format, ...) __attribute__((format(printf, 2, 3)));

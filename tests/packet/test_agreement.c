@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 
 #include "control/lookup.h"
+#include "ringlb.skel.h"
 
 #define POOL	     511 /* the last one */
 #define FLOWS	     100000
@@ -25,6 +26,7 @@
 #define OTHERS_MAX   700
 
 static struct rig rig;
+static struct ringlb_bpf *plain;
 static size_t flows_per_ring = FLOWS;
 static struct endpoint vips[VIPS];
 
@@ -449,21 +451,16 @@ static void read_flows(void)
 	rig_require(flows_per_ring >= 1000, "RINGLB_TEST_FLOWS must be 1000 or more");
 }
 
-static void load(bool plain_search)
-{
-	struct dataplane_options options = DATAPLANE_OPTIONS_DEFAULT;
-
-	options.plain_search = plain_search;
-	rig_load_with(&rig, &options);
-	make_vips();
-	make_backends();
-}
-
-/* Each test after it is one of the search without the index, which is the reference. */
+/* Each test after it is one of the search without the buckets, which is the reference. */
 static void test_plain_search_from_now_on(void **state)
 {
 	(void)state;
-	load(true);
+	plain = ringlb_bpf__open();
+	rig_require(plain != NULL, "cannot open the program");
+	plain->rodata->plain_search = true;
+	rig_reuse_maps(plain->obj);
+	rig_require(!ringlb_bpf__load(plain), "cannot load the program with the plain search");
+	rig.program = bpf_program__fd(plain->progs.ringlb);
 }
 
 int main(void)
@@ -492,8 +489,10 @@ int main(void)
 	test_seed_print();
 	read_flows();
 	rig_open(&rig);
-	load(false);
+	make_vips();
+	make_backends();
 	failed = cmocka_run_group_tests_name("agreement", tests, NULL, NULL);
+	ringlb_bpf__destroy(plain);
 	rig_close(&rig);
 	return failed;
 }

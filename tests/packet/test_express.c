@@ -89,21 +89,10 @@ static void set_vips(uint32_t pool)
 
 static void load_without(void)
 {
-	struct bpf_map *map;
-
 	without = ringlb_bpf__open();
 	rig_require(without != NULL, "cannot open the program");
 	without->rodata->no_express = true;
-	bpf_object__for_each_map(map, without->obj)
-	{
-		char path[256];
-		int fd;
-
-		snprintf(path, sizeof(path), DATAPLANE_PIN_DIR "/%s", bpf_map__name(map));
-		fd = bpf_map__is_internal(map) ? -1 : bpf_obj_get(path);
-		if (fd >= 0)
-			rig_require(!bpf_map__reuse_fd(map, fd), "cannot use '%s'", path);
-	}
+	rig_reuse_maps(without->obj);
 	rig_require(!ringlb_bpf__load(without), "cannot load the program without the short way");
 }
 

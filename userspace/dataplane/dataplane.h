@@ -86,26 +86,20 @@ struct dataplane_match {
 int dataplane_open(struct dataplane **out, const char *pin_dir, struct dataplane_error *error);
 
 /**
- * struct dataplane_options
- * @established...: entries of the flow tables, for those that are created; what is pinned
- *	keeps its size
- * @plain_search: have dataplane_program_fd() search rings without their index, for tests and
- *	benches; what is attached has it always
+ * struct dataplane_sizes - entries of the flow tables
+ *
+ * Only for tables that are created; what is pinned keeps its size.
  */
-struct dataplane_options {
+struct dataplane_sizes {
 	uint32_t established;
 	uint32_t remembered;
 	uint32_t embryonic;
 	uint32_t other;
-	bool plain_search;
 };
 
-/** DATAPLANE_OPTIONS_DEFAULT - what dataplane_open() takes */
-extern const struct dataplane_options DATAPLANE_OPTIONS_DEFAULT;
-
-/** dataplane_open_with() - dataplane_open() with other options */
-int dataplane_open_with(struct dataplane **out, const char *pin_dir,
-			const struct dataplane_options *options, struct dataplane_error *error);
+/** dataplane_open_sized() - dataplane_open() with flow tables of other sizes */
+int dataplane_open_sized(struct dataplane **out, const char *pin_dir,
+			 const struct dataplane_sizes *sizes, struct dataplane_error *error);
 
 /** dataplane_close() - let go; all that is live goes on working. NULL is allowed. */
 void dataplane_close(struct dataplane *dp);

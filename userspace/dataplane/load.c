@@ -64,10 +64,10 @@ int load_set_sizes(struct dataplane *dp, struct bpf_object *object)
 		const char *name;
 		uint32_t entries;
 	} tables[] = {
-		{"flows", dp->options.established},
-		{"old_flows", dp->options.remembered},
-		{"embryos", dp->options.embryonic},
-		{"other_flows", dp->options.other},
+		{"flows", dp->sizes.established},
+		{"old_flows", dp->sizes.remembered},
+		{"embryos", dp->sizes.embryonic},
+		{"other_flows", dp->sizes.other},
 	};
 	int err = 0;
 
@@ -91,7 +91,6 @@ static int load_skeleton(struct dataplane *dp, struct dataplane_error *error)
 	err = pins_assign(dp->skeleton->obj, dp->pin_dir);
 	if (!err)
 		err = load_set_sizes(dp, dp->skeleton->obj);
-	dp->skeleton->rodata->plain_search = dp->options.plain_search;
 	if (!err)
 		err = ringlb_bpf__load(dp->skeleton);
 	if (!err)
@@ -162,20 +161,20 @@ static int prepare_pins(struct dataplane *dp, bool *fresh, struct dataplane_erro
 	return dp->lock_fd < 0 ? dp->lock_fd : 0;
 }
 
-const struct dataplane_options DATAPLANE_OPTIONS_DEFAULT = {
-	.established = FLOWS_MAX_DEFAULT,
-	.remembered = FLOWS_MAX_DEFAULT,
-	.embryonic = EMBRYOS_MAX_DEFAULT,
-	.other = FLOWS_MAX_DEFAULT,
-};
-
 int dataplane_open(struct dataplane **out, const char *pin_dir, struct dataplane_error *error)
 {
-	return dataplane_open_with(out, pin_dir, &DATAPLANE_OPTIONS_DEFAULT, error);
+	const struct dataplane_sizes sizes = {
+		.established = FLOWS_MAX_DEFAULT,
+		.remembered = FLOWS_MAX_DEFAULT,
+		.embryonic = EMBRYOS_MAX_DEFAULT,
+		.other = FLOWS_MAX_DEFAULT,
+	};
+
+	return dataplane_open_sized(out, pin_dir, &sizes, error);
 }
 
-int dataplane_open_with(struct dataplane **out, const char *pin_dir,
-			const struct dataplane_options *options, struct dataplane_error *error)
+int dataplane_open_sized(struct dataplane **out, const char *pin_dir,
+			 const struct dataplane_sizes *sizes, struct dataplane_error *error)
 {
 	struct dataplane *dp = calloc(1, sizeof(*dp));
 	bool fresh = false;
@@ -184,7 +183,7 @@ int dataplane_open_with(struct dataplane **out, const char *pin_dir,
 	if (!dp)
 		return dataplane_fail(error, -ENOMEM, "out of memory");
 	dp->lock_fd = -1;
-	dp->options = *options;
+	dp->sizes = *sizes;
 	dp->cpus = libbpf_num_possible_cpus();
 	snprintf(dp->pin_dir, sizeof(dp->pin_dir), "%s", pin_dir);
 	err = prepare_pins(dp, &fresh, error);

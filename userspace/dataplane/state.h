@@ -46,7 +46,7 @@ struct dataplane {
 	char pin_dir[256];
 	int lock_fd;
 	int cpus;
-	struct dataplane_options options;
+	struct dataplane_sizes sizes;
 	struct ringlb_bpf *skeleton;
 	struct bpf_object *shared_object;
 	struct xdp_program *shared;
