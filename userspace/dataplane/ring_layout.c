@@ -49,9 +49,9 @@ int ring_layout(size_t len, uint16_t clocks, struct ring_header *header)
 		.clocks = clocks,
 		.moving = clocks != 0,
 	};
-	for (int class = 0; class < RING_CLASS_COUNT; class ++)
-		if (end <= class_bytes[class])
-			return class;
+	for (int i = 0; i < RING_CLASS_COUNT; i++)
+		if (end <= class_bytes[i])
+			return i;
 	return -ENOSPC;
 }
 

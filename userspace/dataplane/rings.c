@@ -153,9 +153,9 @@ static int class_of(int fd)
 {
 	int64_t bytes = map_bytes(fd);
 
-	for (int class = 0; class < RING_CLASS_COUNT; class ++)
-		if (bytes == (int64_t)ring_class_bytes(class))
-			return class;
+	for (int i = 0; i < RING_CLASS_COUNT; i++)
+		if (bytes == (int64_t)ring_class_bytes(i))
+			return i;
 	return bytes < 0 ? (int)bytes : -EINVAL;
 }
 
@@ -214,13 +214,13 @@ int dataplane_remove_ring(struct dataplane *dp, uint32_t pool)
 
 void rings_drop_stale(struct dataplane *dp)
 {
-	for (int class = 0; class < RING_CLASS_COUNT; class ++)
+	for (int i = 0; i < RING_CLASS_COUNT; i++)
 		for (uint32_t pool = 0; pool < POOLS_MAX; pool++) {
 			uint32_t id;
 
-			if (dp->ring_classes[pool] != (uint64_t)class &&
-			    !bpf_map_lookup_elem(dp->rings[class], &pool, &id))
-				bpf_map_delete_elem(dp->rings[class], &pool);
+			if (dp->ring_classes[pool] != (uint64_t)i &&
+			    !bpf_map_lookup_elem(dp->rings[i], &pool, &id))
+				bpf_map_delete_elem(dp->rings[i], &pool);
 		}
 }
 
