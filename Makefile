@@ -145,7 +145,8 @@ bench:
 
 bench-control:
 	$(Q)scripts/install-deps build test
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench/rings
+	$(Q)$(B)/tests/bench/rings
 	$(Q)B=$(B) tests/bench/control --json $(B)/bench-control.json $(OPTIONS)
 
 compare-tracking:

@@ -73,6 +73,49 @@ int bench_pass(struct xdp_md *ctx)
 	return bench_next(ctx) ? XDP_ABORTED : XDP_PASS;
 }
 
+/*
+ * The short way as far as some step, so that the differences between scenes say what each
+ * takes. What was found must seem to be used, or clang leaves it out.
+ */
+#define BENCH_KEEP(pointer) asm volatile("" : : "r"(pointer) : "memory")
+enum bench_step { STEP_READ, STEP_VIP, STEP_CHOOSE };
+
+static __always_inline int bench_step(struct xdp_md *ctx, enum bench_step last)
+{
+	struct express memory = {}, *e = &memory;
+	const struct encap *values;
+	__u32 zero = 0;
+
+	barrier_var(e);
+	if (bench_next(ctx) || !express_read(ctx, e))
+		return XDP_ABORTED;
+	if (last >= STEP_VIP && vip_find_front(&e->flow, &e->vip) != FRONT_FOUND)
+		return XDP_ABORTED;
+	values = bpf_map_lookup_elem(&encap, &zero);
+	if (last >= STEP_CHOOSE && values)
+		BENCH_KEEP(express_choose(e, values));
+	BENCH_KEEP(e);
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int bench_read(struct xdp_md *ctx)
+{
+	return bench_step(ctx, STEP_READ);
+}
+
+SEC("xdp")
+int bench_vip(struct xdp_md *ctx)
+{
+	return bench_step(ctx, STEP_VIP);
+}
+
+SEC("xdp")
+int bench_choose(struct xdp_md *ctx)
+{
+	return bench_step(ctx, STEP_CHOOSE);
+}
+
 SEC("xdp")
 int bench_swap(struct xdp_md *ctx)
 {
@@ -128,7 +171,12 @@ int bench_outer_48(struct xdp_md *ctx)
 	return bench_outer(ctx, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
 }
 
-/* What is found for a random key. Functions of their own, as the search is to the verifier. */
+/* What is found for a random key. Functions of their own, or the verifier does not get through. */
+static __always_inline int bench_find_in_place(__u64 key)
+{
+	return key >> 48;
+}
+
 __attribute__((noinline)) int bench_find_nothing(__u64 key)
 {
 	return key >> 48;
@@ -186,6 +234,12 @@ static __always_inline int bench_find(int (*find)(__u64 key))
 	bench.sum += sum;
 	bench.missed += missed;
 	return XDP_PASS;
+}
+
+SEC("xdp")
+int bench_no_call(void *ctx __attribute__((unused)))
+{
+	return bench_find(bench_find_in_place);
 }
 
 SEC("xdp")

@@ -11,15 +11,15 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 bench() { "${B:-build}/tests/bench/bench" "$@" >"$directory/samples" 2>"$directory/errors"; }
 
-if bench --rounds 2 --packets 2000 'ipip v4 64k' 'ipip v6 1M' gue dr nat pass syn moving; then
+if bench --rounds 2 --packets 2000 'ipip v4 64k' 'ipip v6 1M' gue dr nat pass syn moving step long; then
 	passed 'it runs'
 else
 	failed 'it runs' "$(cat "$directory/errors")"
 fi
 same 'it has two samples of each scene, all above 0' true \
-	"$(jq '[.scenes[].ns | length == 2 and all(. > 0)] | length == 34 and all' "$directory/samples")"
+	"$(jq '[.scenes[].ns | length == 2 and all(. > 0)] | length == 39 and all' "$directory/samples")"
 report=$(tests/bench/report "$directory/samples" --json "$directory/json" --svg "$directory/svg")
-same 'the report has a row for each' 34 "$(grep -c ' to ' <<<"$report")"
+same 'the report has a row for each' 39 "$(grep -c ' to ' <<<"$report")"
 same 'and bars' 'not a VIP, pass' "$(jq -r '.bars[-1].what' "$directory/json")"
 same 'a drawing, too' '</svg>' "$(tail -n 1 "$directory/svg")"
 bench nonsense
