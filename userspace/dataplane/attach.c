@@ -18,7 +18,10 @@
 #define PROGRAM_NAME	 "ringlb"
 #define PROGRAM_SECTION	 "xdp.frags"
 #define PROGRAM_MAPS_MAX 64
-#define OURS_MAX	 10 /* all that libxdp's dispatcher has room for */
+#define XDP_HEADROOM	 256 /* in front of a frame */
+#define FRAME_TAIL	 320 /* struct skb_shared_info */
+#define TAGS_LEN	 8   /* two of them */
+#define OURS_MAX	 10  /* all that libxdp's dispatcher has room for */
 
 static bool uses_map(int prog_fd, uint32_t map_id)
 {
@@ -125,16 +128,19 @@ static int interface_mtu(const char *ifname)
 }
 
 /*
- * The program takes frames of several buffers, but some drivers have none for XDP, and so
- * a limit of about one page.
+ * The program takes frames of several buffers, but some drivers have none for XDP: a frame must
+ * fit in a page, with the headroom and what the kernel puts behind it. No driver says what it
+ * leaves, so what the most of them do.
  */
 static int explain_mtu(struct dataplane_error *error, int err, const char *ifname)
 {
-	return dataplane_fail(
-		error, err,
-		"cannot attach to '%s': %s (its MTU of %d is too large for native XDP "
-		"in this driver; lower it, or mode: generic)",
-		ifname, strerror(-err), interface_mtu(ifname));
+	long fits = sysconf(_SC_PAGESIZE) - XDP_HEADROOM - FRAME_TAIL - ETH_HLEN - TAGS_LEN;
+
+	return dataplane_fail(error, err,
+			      "cannot attach to '%s': %s (its MTU of %d is too large for native "
+			      "XDP in this driver, which takes %ld or somewhat less; lower it, or "
+			      "mode: generic)",
+			      ifname, strerror(-err), interface_mtu(ifname), fits);
 }
 
 /* Errors of a refused attach, with what an operator can do about each. */
