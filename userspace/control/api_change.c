@@ -8,6 +8,7 @@
 #include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
+#include "control/notify.h"
 #include "control/server.h"
 
 #define API_MUST_VIP "vip must be ADDRESS[/PREFIX]:PORT[-PORT]/PROTOCOL"
@@ -309,7 +310,7 @@ json_t *api_reload(struct api *api, json_t *request)
 	struct control_error error = {};
 
 	(void)request;
-	if (control_reload(api->control, api->command, &error))
+	if (notify_reload(api->control, api->command, &error))
 		return server_error("%s", error.what);
 	return server_result(json_pack("{s:O}", "changes", api->changes));
 }

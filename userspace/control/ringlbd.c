@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include <bpf/libbpf.h>
-#include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <xdp/libxdp.h>
 
@@ -19,6 +18,7 @@
 #include "control/control.h"
 #include "control/down.h"
 #include "control/fragments.h"
+#include "control/notify.h"
 #include "control/server.h"
 #include "control/watch.h"
 
@@ -67,6 +67,7 @@ struct daemon {
 	sd_event *loop;
 	sd_event_source *refresh;
 	struct server *server;
+	uint64_t told; /* generation that the service manager knows */
 };
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -222,6 +223,7 @@ static void sync_watch(struct daemon *daemon)
 
 	if (watch_sync(daemon->watch, &error))
 		say("%s", error.what);
+	notify_status(daemon->api.control, &daemon->told);
 }
 
 static int on_tick(sd_event_source *source, uint64_t now_us, void *context)
@@ -262,7 +264,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 	(void)source;
 	(void)info;
-	if (control_reload(daemon->api.control, "SIGHUP", &error))
+	if (notify_reload(daemon->api.control, "SIGHUP", &error))
 		say("not reloaded: %s", error.what);
 	else
 		say("reloaded '%s'", daemon->api.control->config_path);
@@ -314,6 +316,9 @@ static int add_sources(struct daemon *daemon)
 	if (err >= 0)
 		err = sd_event_add_time_relative(daemon->loop, NULL, CLOCK_MONOTONIC, TICK_US,
 						 TIMER_SLACK_US, on_tick, daemon);
+	/* A loop that hangs sends nothing, and a service manager that waits for it acts. */
+	if (err >= 0)
+		err = sd_event_set_watchdog(daemon->loop, true);
 	return err;
 }
 
@@ -340,8 +345,10 @@ static int serve(struct daemon *daemon, const struct options *options)
 		    daemon->api.control->config_path);
 	say("ready: interfaces %zu, pools %zu, vips %zu; socket '%s'", running->n_interfaces,
 	    running->n_pools, running->n_vips, options->socket);
-	sd_notify(0, "READY=1");
+	daemon->told = daemon->api.control->generation;
+	notify_ready(daemon->api.control);
 	err = sd_event_loop(daemon->loop);
+	notify_stopping();
 	fragments_close(daemon->fragments);
 	watch_close(daemon->watch);
 	sd_event_source_unref(daemon->refresh);
