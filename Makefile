@@ -4,6 +4,7 @@
 B       ?= build
 PREFIX  ?= /usr
 DESTDIR ?=
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 CLANG   ?= clang-19
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
@@ -21,7 +22,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(LIBRARIES))
 PKG_LIBS   = -Wl,--as-needed $(shell pkg-config --libs $(LIBRARIES)) -lm
 
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DRINGLB_VERSION='"$(VERSION)"' $(WARNINGS) -fstack-protector-strong \
-             -I. -Iuserspace -isystem $(B) $(PKG_CFLAGS) $(CFLAGS)
+             -I. -Iuserspace -isystem $(B) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 BPF_CFLAGS = -std=gnu11 -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes -Wcast-qual -Wpointer-arith,$(WARNINGS)) \
              -isystem /usr/include/$(shell gcc -print-multiarch) -I.
 
@@ -46,7 +47,7 @@ TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps demo test test-vm mutation bench bench-control compare-tracking lint format install clean
+.PHONY: all help deps demo test test-vm mutation bench bench-control compare-tracking lint format install deb clean
 
 all: $(PROGRAMS)
 
@@ -61,6 +62,7 @@ help:
 	@echo 'make compare-tracking  nothing, everything or moving arcs tracked: what breaks (root)'
 	@echo 'make lint       layout, static analysis, include directions'
 	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
+	@echo 'make deb        Debian packages, in $(B)/deb/'
 	@echo 'make clean      remove $(B)/'
 
 $(B)/%.bpf.o: bpf/%.bpf.c
@@ -162,11 +164,26 @@ lint:
 format:
 	$(Q)clang-format-19 -i $$(git ls-files '*.c' '*.h')
 
+SBIN := $(PREFIX)/sbin
+DATA := $(PREFIX)/share
 install: all
-	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)/etc/ringlb
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/sbin/
-	install -d $(DESTDIR)$(PREFIX)/share/doc/ringlb
-	install -m 644 README.md docs/*.md docs/*.yaml $(DESTDIR)$(PREFIX)/share/doc/ringlb/
+	install -D -m 755 -t $(DESTDIR)$(SBIN) $(PROGRAMS)
+	install -D -m 644 -t $(DESTDIR)$(DATA)/doc/ringlb README.md docs/*.md
+	install -D -m 644 -t $(DESTDIR)$(DATA)/doc/ringlb/examples docs/*.yaml
+	install -D -m 644 -t $(DESTDIR)$(DATA)/doc/ringlb-backend docs/backends.md
+	install -D -m 644 -t $(DESTDIR)$(UNITDIR) packaging/systemd/*.service
+	sed -i 's#/usr/sbin/#$(SBIN)/#g' $(patsubst packaging/systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard packaging/systemd/*.service))
+	install -D -m 644 packaging/systemd/ringlb.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/ringlb.conf
+	install -d $(DESTDIR)/etc/ringlb
+	test -e $(DESTDIR)/etc/default/ringlb-backend || \
+		install -D -m 644 packaging/systemd/ringlb-backend.default $(DESTDIR)/etc/default/ringlb-backend
+
+# The mail address is that of who builds, if DEBEMAIL says it.
+deb:
+	$(Q)scripts/install-deps build deb
+	$(Q)packaging/build-deb $(B)/deb
+	$(Q)lintian --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
+		--allow-root $(B)/deb/*_$(VERSION)_*.deb
 
 clean:
 	rm -rf $(B)
