@@ -118,6 +118,7 @@ answers = {
     "backend.weight": {**web22, "moved": 0.25},
     "backend.drain": {**web22, "state": "draining", "moved": 0.0588235},
     "backend.undrain": {**web22, "state": "up", "moved": 0.25},
+    "why": {"vip": None, "near": [], "reply": None, "cases": [], "interfaces": []},
     "lookup": {"vip": "192.0.2.10:80/tcp", "pool": "web", "forward": "nat",
                "hashed": "5-tuple", "hash": "0x00000000deadbeef", "slot": 17, "position": "0x00000000deadbf00",
                "backend": "web1", "address": "10.0.0.1:8080", "state": "up",
@@ -264,6 +265,9 @@ usage "'backend add' needs NAME, see 'ringlb backend add --help'" backend add
 usage "'backend add' needs ADDRESS[:PORT], see 'ringlb backend add --help'" backend add web4
 usage "'vip add' needs --pool POOL, see 'ringlb vip add --help'" vip add 192.0.2.10:80/tcp
 usage "'lookup' needs DST:PORT, see 'ringlb lookup --help'" lookup tcp 192.0.2.1:1
+usage "'why' needs SRC:PORT, see 'ringlb why --help'" why
+usage "'why' needs DST:PORT, see 'ringlb why --help'" why 192.0.2.1:1
+usage "unexpected argument 'now', see 'ringlb why --help'" why tcp 192.0.2.1:1 192.0.2.2:2 now
 usage "'check' needs CONFIG, see 'ringlb check --help'" check
 
 must_name="must be 1 to 63 letters, digits, '.', '_' or '-', starting with a letter or digit"
@@ -318,7 +322,7 @@ usage "source and destination must both be IPv4 or both IPv6, got '192.0.2.1:1' 
 # --- help ---------------------------------------------------------------------
 
 commands='status|vip list|vip add|vip remove|pool list|backend list|backend add|backend remove
-backend weight|lookup|stats|reload|save|down|check'
+backend weight|lookup|why|stats|reload|save|down|check'
 while read -r command; do
 	# shellcheck disable=SC2086 # words on purpose
 	text=$(run $command --help)
@@ -344,7 +348,7 @@ case $(run --help) in
 esac
 same 'the help of a group is that of its commands' 3 "$("$ringlb" vip --help | grep -c ^usage:)"
 same 'no line of any help is wider than a terminal' '' "$(
-	for words in '' vip pool backend status lookup stats reload save down check; do
+	for words in '' vip pool backend status lookup why stats reload save down check; do
 		# shellcheck disable=SC2086
 		"$ringlb" $words --help | grep -E '.{101}'
 	done
@@ -487,6 +491,10 @@ asks '{"command": "backend.remove", "name": "web4", "pool": "web"}' backend remo
 asks '{"command": "backend.weight", "name": "web1", "weight": "0"}' backend weight web1 0
 asks '{"command": "lookup", "destination": "192.0.2.10:80", "protocol": "tcp", "source": "192.0.2.1:0"}' \
 	lookup tcp 192.0.2.1:0 192.0.2.10:80
+asks '{"command": "why", "destination": "192.0.2.10:80", "protocol": "tcp", "source": "192.0.2.1:0"}' \
+	why 192.0.2.1:0 192.0.2.10:80
+asks '{"command": "why", "destination": "192.0.2.10:80", "protocol": "sctp", "source": "192.0.2.1:0"}' \
+	why sctp 192.0.2.1:0 192.0.2.10:80
 asks '{"command": "lookup", "destination": "192.0.2.10:443", "protocol": "udp", "quic_cid": "0012ab5eed", "source": "192.0.2.1:9"}' \
 	lookup udp 192.0.2.1:9 192.0.2.10:443 --quic-cid 0012ab5eed
 asks '{"command": "stats"}' stats --all

@@ -36,3 +36,13 @@ void answer_lines(const json_t *array, const char *none)
 		puts(line ? line : "-");
 	}
 }
+
+const char *answer_peer(const json_t *object, const char *address, const char *port,
+			char out[TEXT_ENDPOINT_LEN])
+{
+	struct config_address parsed;
+
+	if (text_parse_address(answer_text(object, address), &parsed))
+		return "-";
+	return text_endpoint(&parsed, (uint16_t)answer_integer(object, port), out);
+}

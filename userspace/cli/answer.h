@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "config/text.h"
+
 /** answer_text() - a string; "-" if it is null, missing or something else */
 const char *answer_text(const json_t *object, const char *member);
 
@@ -23,5 +25,9 @@ bool answer_true(const json_t *object, const char *member);
 
 /** answer_lines() - print an array of strings, one a line, or @none if it has no entry */
 void answer_lines(const json_t *array, const char *none);
+
+/** answer_peer() - an address with its port, which are members of @object; "-" if it has none */
+const char *answer_peer(const json_t *object, const char *address, const char *port,
+			char out[TEXT_ENDPOINT_LEN]);
 
 #endif

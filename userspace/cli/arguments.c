@@ -280,8 +280,10 @@ int arguments_check(const struct arguments *arguments, const struct cli_command 
 		if (i == n && command->optional && !command->operands[i + 1])
 			break;
 		if (i == n) {
+			/* In brackets is what is left out. */
 			cli_error("'%s' needs %s, see 'ringlb %s --help'", words,
-				  command->operands[i], words);
+				  command->operands[command->operands[0][0] == '[' ? i + 1 : i],
+				  words);
 			return CLI_USAGE;
 		}
 	}

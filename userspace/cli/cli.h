@@ -96,7 +96,7 @@ enum cli_option_bit {
  * @group: first of its two words, or NULL if it has but one
  * @operands: their names, all of them required
  * @repeats: the last operand may come more than once
- * @optional: the last operand may be left out
+ * @optional: one operand may be left out: the first if it is in brackets, else the last
  * @options, @required: enum cli_option_bit
  * @about: paragraphs of the help, broken into lines
  * @examples: lines of the help

@@ -22,16 +22,6 @@ static void print_member(const json_t *result, const char *member)
 		printf("%-9s  %s\n", member, answer_text(result, member));
 }
 
-static const char *text_peer(const json_t *outer, const char *address, const char *port,
-			     char out[TEXT_ENDPOINT_LEN])
-{
-	struct config_address parsed;
-
-	if (text_parse_address(answer_text(outer, address), &parsed))
-		return "-";
-	return text_endpoint(&parsed, (uint16_t)answer_integer(outer, port), out);
-}
-
 /* What arrives at the backend: from where, and to where. */
 static void print_outer(const json_t *outer)
 {
@@ -39,8 +29,8 @@ static void print_outer(const json_t *outer)
 
 	if (outer)
 		printf("%-9s  %s > %s\n", "outer",
-		       text_peer(outer, "source", "source_port", source),
-		       text_peer(outer, "destination", "destination_port", destination));
+		       answer_peer(outer, "source", "source_port", source),
+		       answer_peer(outer, "destination", "destination_port", destination));
 }
 
 static int print_lookup(const struct cli_options *options, const json_t *result)

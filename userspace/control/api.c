@@ -28,6 +28,7 @@ static const struct api_command commands[] = {
 	{"backend.weight", {"pool?", "name", "weight"}, api_backend_weight},
 	{"config", {}, api_config},
 	{"lookup", {"protocol", "source", "destination", "quic_cid?"}, api_lookup},
+	{"why", {"protocol", "source", "destination", "quic_cid?"}, api_why},
 	{"stats", {}, api_stats},
 	{"reload", {}, api_reload},
 	{"save", {}, api_save},

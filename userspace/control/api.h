@@ -49,6 +49,7 @@ json_t *api_backend_undrain(struct api *api, json_t *request);
 json_t *api_backend_weight(struct api *api, json_t *request);
 json_t *api_config(struct api *api, json_t *request);
 json_t *api_lookup(struct api *api, json_t *request);
+json_t *api_why(struct api *api, json_t *request);
 json_t *api_stats(struct api *api, json_t *request);
 json_t *api_reload(struct api *api, json_t *request);
 json_t *api_save(struct api *api, json_t *request);
@@ -63,6 +64,9 @@ json_t *api_backends(struct api *api, const struct config_pool *only);
 /* Add the members `state`, `interface` and `mac` of a live backend to @object. */
 void api_set_place(json_t *object, const struct control_pool *live, uint16_t member,
 		   const struct config_backend *backend);
+
+/* Seconds from @now_ms to @until_ms, rounded up; 0 if that is over. */
+json_int_t api_left_s(int64_t until_ms, int64_t now_ms);
 
 /* What moves in a pool; null if nothing does. */
 json_t *api_moving(const struct control_pool *live);

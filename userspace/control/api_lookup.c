@@ -8,7 +8,7 @@
 
 #include "config/quic.h"
 #include "config/text.h"
-#include "control/api.h"
+#include "control/api_lookup.h"
 #include "control/lookup_outer.h"
 #include "control/server.h"
 
@@ -50,87 +50,126 @@ static json_t *parse_query(json_t *request, struct lookup_query *query)
 	return parse_cid(request, query);
 }
 
-static void add_backend(struct api *api, const struct lookup_query *query,
-			const struct dataplane_match *match, const struct encap *encap,
-			const struct config_pool *pool, json_t *object)
+uint16_t api_lookup_member(const struct api_lookup *lookup, uint32_t id)
 {
-	const struct control_pool *live = control_find_pool(api->control, pool->name);
-
-	for (size_t m = 0; m < live->ring->n_members; m++) {
-		const struct config_backend *backend;
-		char endpoint[TEXT_ENDPOINT_LEN];
-
-		if (match->moving && live->ids[m] == match->previous)
-			json_object_set_new(object, "previous",
-					    json_string(live->ring->members[m].name));
-		if (live->ids[m] != match->backend)
-			continue;
-		backend = config_find_backend(pool, live->ring->members[m].name);
-		json_object_set_new(object, "backend", json_string(backend->name));
-		json_object_set_new(
-			object, "address",
-			json_string(backend->port ? text_endpoint(&backend->address, backend->port,
-								  endpoint)
-						  : text_address(&backend->address, endpoint)));
-		api_set_place(object, live, (uint16_t)m, backend);
-		json_object_set_new(object, "outer", lookup_outer(encap, query, pool, backend));
-	}
+	for (uint16_t m = 0; m < lookup->live->ring->n_members; m++)
+		if (lookup->live->ids[m] == id)
+			return m;
+	return RING_NONE;
 }
 
-/* @quic: what the query's connection id came to, if it has one. */
-static json_t *match_json(struct api *api, const struct lookup_query *query,
-			  const struct dataplane_match *match, const struct encap *encap, int quic)
+void api_lookup_place(const struct api_lookup *lookup, uint16_t member, json_t *object)
 {
-	const struct config_vip wanted =
-		control_vip_of(&match->vip, match->prefix_len, match->last);
-	const struct config_vip *vip = config_find_vip(&api->control->running, &wanted);
+	const struct config_backend *backend =
+		config_find_backend(lookup->pool, lookup->live->ring->members[member].name);
+	char endpoint[TEXT_ENDPOINT_LEN];
+
+	json_object_set_new(object, "address",
+			    json_string(backend->port ? text_endpoint(&backend->address,
+								      backend->port, endpoint)
+						      : text_address(&backend->address, endpoint)));
+	api_set_place(object, lookup->live, member, backend);
+	json_object_set_new(object, "outer",
+			    lookup_outer(&lookup->encap, &lookup->query, lookup->pool, backend));
+}
+
+json_t *api_lookup_ring(const struct api_lookup *lookup)
+{
 	char hash[HEX64_LEN], position[HEX64_LEN], text[TEXT_ENDPOINT_LEN];
-	const struct config_pool *pool;
+	const struct dataplane_match *match = &lookup->match;
 	json_t *object;
 
-	if (!vip)
-		return server_error("the live maps have a VIP that the running configuration lacks "
-				    "(ringlb reload puts them right)");
-	pool = config_find_pool(&api->control->running, vip->pool);
-	if ((!match->len && quic != QUIC_ID) || match->backend == BACKEND_NONE)
-		return server_error("pool '%s' has no backend with a weight above 0", pool->name);
-	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip", text_vip(vip, text),
-			   "pool", pool->name, "forward", text_forward(pool->forward), "hashed",
+	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip",
+			   text_vip(lookup->vip, text), "pool", lookup->pool->name, "forward",
+			   text_forward(lookup->pool->forward), "hashed",
 			   text_hash((enum config_hash)match->what), "hash",
 			   hex64(match->hash, hash), "slot", (int)match->slot, "position",
 			   hex64(match->position, position), "moving", (int)match->moving);
-	if (query->cid_len) {
-		json_object_set_new(object, "quic", json_string(quic_count_name(quic)));
-		json_object_set_new(object, "quic_text", json_string(quic_count_text(quic)));
+	if (lookup->query.cid_len) {
+		json_object_set_new(object, "quic", json_string(quic_count_name(lookup->quic)));
+		json_object_set_new(object, "quic_text",
+				    json_string(quic_count_text(lookup->quic)));
 	}
-	add_backend(api, query, match, encap, pool, object);
-	return server_result(object);
+	return object;
+}
+
+static json_t *find_pool(struct api *api, struct api_lookup *lookup)
+{
+	const struct dataplane_match *match = &lookup->match;
+	const struct config_vip wanted =
+		control_vip_of(&match->vip, match->prefix_len, match->last);
+
+	lookup->vip = config_find_vip(&api->control->running, &wanted);
+	if (!lookup->vip)
+		return server_error("the live maps have a VIP that the running configuration lacks "
+				    "(ringlb reload puts them right)");
+	lookup->pool = config_find_pool(&api->control->running, lookup->vip->pool);
+	lookup->live = control_find_pool(api->control, lookup->pool->name);
+	return NULL;
+}
+
+json_t *api_lookup_read(struct api *api, json_t *request, struct api_lookup *lookup)
+{
+	json_t *refusal = parse_query(request, &lookup->query);
+	struct dataplane *dp = api->control->dp;
+	int err;
+
+	if (refusal)
+		return refusal;
+	lookup->flow = control_flow(&lookup->query);
+	lookup->quic = QUIC_OTHER;
+	err = dataplane_get_encap(dp, &lookup->encap);
+	lookup->found = dataplane_lookup(dp, &lookup->flow, &lookup->match);
+	lookup->owner = lookup->match.len ? lookup->match.backend : BACKEND_NONE;
+	if (!err && lookup->found && lookup->found != -ENOENT && lookup->found != -ENODATA &&
+	    lookup->found != -EBADMSG)
+		err = lookup->found;
+	if (!err && lookup->found != -ENOENT && lookup->query.cid_len) {
+		lookup->quic = dataplane_match_quic(dp, &lookup->match, lookup->query.cid,
+						    lookup->query.cid_len, &lookup->match.backend);
+		err = lookup->quic < 0 ? lookup->quic : 0;
+	}
+	if (err)
+		return server_error("cannot read the live maps: %s", strerror(-err));
+	return lookup->found == -ENOENT ? NULL : find_pool(api, lookup);
+}
+
+/* The owner, or whom the connection id names, and whose the arc was. */
+static json_t *match_json(const struct api_lookup *lookup)
+{
+	const struct dataplane_match *match = &lookup->match;
+	json_t *object = api_lookup_ring(lookup);
+	uint16_t member;
+
+	if (match->moving) {
+		member = api_lookup_member(lookup, match->previous);
+		if (member != RING_NONE)
+			json_object_set_new(object, "previous",
+					    json_string(lookup->live->ring->members[member].name));
+	}
+	member = api_lookup_member(lookup, match->backend);
+	if (member == RING_NONE)
+		return object;
+	json_object_set_new(object, "backend",
+			    json_string(lookup->live->ring->members[member].name));
+	api_lookup_place(lookup, member, object);
+	return object;
 }
 
 json_t *api_lookup(struct api *api, json_t *request)
 {
-	struct lookup_query query = {};
-	struct dataplane_match match;
-	struct encap encap;
-	json_t *refusal = parse_query(request, &query);
-	int err, quic = QUIC_OTHER;
-	struct flow flow;
+	struct api_lookup lookup = {};
+	json_t *refusal = api_lookup_read(api, request, &lookup);
 
 	if (refusal)
 		return refusal;
-	flow = control_flow(&query);
-	err = dataplane_lookup(api->control->dp, &flow, &match);
-	if (err == -ENOENT)
+	if (lookup.found == -ENOENT)
 		return server_error("no VIP for %s/%s", api_text(request, "destination"),
 				    api_text(request, "protocol"));
-	if (!err && query.cid_len) {
-		quic = dataplane_match_quic(api->control->dp, &match, query.cid, query.cid_len,
-					    &match.backend);
-		err = quic < 0 ? quic : 0;
-	}
-	if (!err)
-		err = dataplane_get_encap(api->control->dp, &encap);
-	if (err)
-		return server_error("cannot read the live maps: %s", strerror(-err));
-	return match_json(api, &query, &match, &encap, quic);
+	if (lookup.found)
+		return server_error("cannot read the live maps: %s", strerror(-lookup.found));
+	if ((!lookup.match.len && lookup.quic != QUIC_ID) || lookup.match.backend == BACKEND_NONE)
+		return server_error("pool '%s' has no backend with a weight above 0",
+				    lookup.pool->name);
+	return server_result(match_json(&lookup));
 }

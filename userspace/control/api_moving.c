@@ -5,8 +5,7 @@
 #include "control/api.h"
 #include "control/change.h"
 
-/* Seconds from @now_ms to @until_ms, rounded up; 0 if that is over. */
-static json_int_t left_s(int64_t until_ms, int64_t now_ms)
+json_int_t api_left_s(int64_t until_ms, int64_t now_ms)
 {
 	return until_ms > now_ms ? (until_ms - now_ms + 999) / 1000 : 0;
 }
@@ -31,8 +30,8 @@ json_t *api_moving(const struct control_pool *live)
 	}
 	return json_pack("{s:I, s:f, s:I, s:I, s:I}", "arcs", (json_int_t)live->moves.len, "share",
 			 ring_share(live->ring, sum), "flows", (json_int_t)held, "learning_tcp_s",
-			 left_s(tcp_until_ms, now_ms), "learning_other_s",
-			 left_s(other_until_ms, now_ms));
+			 api_left_s(tcp_until_ms, now_ms), "learning_other_s",
+			 api_left_s(other_until_ms, now_ms));
 }
 
 bool api_is_draining(const struct control_pool *live, uint16_t member,
@@ -48,7 +47,7 @@ static json_t *cut_off_json(const struct config_backend *backend)
 
 	if (!until_s)
 		return json_null();
-	return json_integer(left_s(until_s * 1000, (int64_t)time(NULL) * 1000));
+	return json_integer(api_left_s(until_s * 1000, (int64_t)time(NULL) * 1000));
 }
 
 json_t *api_drain(const struct control_pool *live, uint16_t member,
@@ -61,9 +60,10 @@ json_t *api_drain(const struct control_pool *live, uint16_t member,
 		return json_null();
 	return json_pack("{s:I, s:f, s:I, s:I, s:o, s:s}", "arcs", (json_int_t)claim->arcs, "share",
 			 ring_share(live->ring, claim->length), "learning_tcp_s",
-			 left_s(claim->tcp_until_ms, now_ms), "learning_other_s",
-			 left_s(claim->other_until_ms, now_ms), "cut_off_s", cut_off_json(backend),
-			 "then", backend->drain == CONFIG_DRAIN_REMOVE ? "remove" : "keep");
+			 api_left_s(claim->tcp_until_ms, now_ms), "learning_other_s",
+			 api_left_s(claim->other_until_ms, now_ms), "cut_off_s",
+			 cut_off_json(backend), "then",
+			 backend->drain == CONFIG_DRAIN_REMOVE ? "remove" : "keep");
 }
 
 /* Add the backends of @pool that drain to @list. */

@@ -251,6 +251,9 @@ void control_note(const struct control *control, enum control_note what, const c
  */
 uint16_t control_mtu(const struct config_pool *pool, const struct nexthop_info *info);
 
+/** control_overhead() - bytes that the outer headers of packets to @backend take */
+uint32_t control_overhead(const struct config_pool *pool, const struct config_backend *backend);
+
 /**
  * control_narrow() - what there is to say if IPv6 packets of 1280 bytes cannot get to a backend
  * @p, @b: it is control->running.pools[p].backends[b]

@@ -16,7 +16,7 @@ uint16_t control_mtu(const struct config_pool *pool, const struct nexthop_info *
 	return pool->mtu && (!info->mtu || pool->mtu < info->mtu) ? pool->mtu : info->mtu;
 }
 
-static uint32_t overhead_of(const struct config_pool *pool, const struct config_backend *backend)
+uint32_t control_overhead(const struct config_pool *pool, const struct config_backend *backend)
 {
 	uint32_t len = backend->address.family == AF_INET6 ? IPV6_HEADER_LEN : IPV4_HEADER_LEN;
 
@@ -42,7 +42,7 @@ bool control_narrow(const struct control *control, size_t p, size_t b,
 	const struct config_backend *backend = &pool->backends[b];
 	uint16_t member = ring_find_member(live->ring, backend->name);
 	uint32_t mtu = control_mtu(pool, &live->nexthops[member]);
-	uint32_t least = IPV6_MTU_MIN + overhead_of(pool, backend);
+	uint32_t least = IPV6_MTU_MIN + control_overhead(pool, backend);
 
 	if (!mtu || mtu >= least || !has_ipv6_vip(&control->running, pool))
 		return false;

@@ -52,7 +52,8 @@ struct dataplane_attachment {
  * @what: enum vip_hash: what @hash is made of
  * @pool: id of the VIP's pool
  * @slot, @position, @backend (the owner): valid if @len is not 0
- * @moving: the arc moves; @previous is its previous owner, or BACKEND_NONE
+ * @first: the first hash of the arc, whose last one is @position; after that if it wraps
+ * @moving: the arc moves; @previous is its previous owner, or BACKEND_NONE; @flags: MOVE_*
  * @quic: of the VIP: QUIC_LEN() of each configuration
  * @len: positions in the live ring
  */
@@ -66,10 +67,12 @@ struct dataplane_match {
 	uint64_t hash;
 	uint32_t len;
 	uint32_t slot;
+	uint64_t first;
 	uint64_t position;
 	uint32_t backend;
 	bool moving;
 	uint16_t previous;
+	uint16_t flags;
 };
 
 /**
@@ -372,9 +375,66 @@ int dataplane_reset_vip(struct dataplane *dp, uint32_t vip);
 /**
  * dataplane_lookup() - find a flow's backend in the live maps, as a packet would
  *
- * Return: 0; -ENOENT if no VIP matches; -ENODATA if the pool has no ring; -errno.
+ * Return: 0; -ENOENT if no VIP matches; -ENODATA if the pool has no ring, -EBADMSG if it is
+ * damaged, then @match has the VIP and the pool alone; -errno.
  */
 int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct dataplane_match *match);
+
+/**
+ * struct dataplane_memory - what a flow table has of a flow
+ * @table: its name; NULL: nothing is remembered
+ * @idle_s: since its last packet
+ * @left_s: until it is forgotten; 0 or less: that was then
+ * @gone: the backend died, left, or is another machine now
+ * @other_pool: the VIP led to another pool then
+ * @takes_new: the backend takes new flows
+ */
+struct dataplane_memory {
+	const char *table;
+	uint32_t backend;
+	int64_t idle_s;
+	int64_t left_s;
+	bool gone;
+	bool other_pool;
+	bool takes_new;
+};
+
+/** dataplane_recall() - what is remembered of a flow. Return: 0; -ENOENT: nothing; -errno. */
+int dataplane_recall(struct dataplane *dp, const struct flow *flow, uint32_t pool,
+		     struct dataplane_memory *memory);
+
+/** dataplane_memory_counts() - true if a packet follows it; @opens: a SYN that opens a flow */
+bool dataplane_memory_counts(const struct dataplane_memory *memory, bool opens);
+
+enum dataplane_by { DATAPLANE_BY_OWNER, DATAPLANE_BY_PREVIOUS, DATAPLANE_BY_MEMORY };
+
+/**
+ * struct dataplane_choice - where a packet would go
+ * @backend: or BACKEND_NONE
+ * @flow_counts: bit of each enum flow_count that it would raise
+ */
+struct dataplane_choice {
+	uint32_t backend;
+	enum dataplane_by by;
+	uint32_t flow_counts;
+};
+
+/**
+ * dataplane_choose() - the backend that a packet would get, as flows_choose() of the program
+ * @match: by dataplane_lookup()
+ * @memory: by dataplane_recall(), or all zero
+ * @opens: it is a SYN without ACK; with @tcp only
+ */
+struct dataplane_choice dataplane_choose(const struct dataplane *dp,
+					 const struct dataplane_match *match,
+					 const struct dataplane_memory *memory, bool tcp,
+					 bool opens);
+
+/** dataplane_may_leave() - true if packets from @ingress can be sent by @egress */
+bool dataplane_may_leave(struct dataplane *dp, uint32_t ingress, uint32_t egress);
+
+/** dataplane_find_reply() - what a nat backend's packet gets as its source. 0; -ENOENT; -errno. */
+int dataplane_find_reply(struct dataplane *dp, const struct flow *flow, struct reply *reply);
 
 /**
  * dataplane_match_quic() - what a connection id makes of a match

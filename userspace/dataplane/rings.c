@@ -374,9 +374,13 @@ static void match_ring(struct dataplane_match *match, const void *value)
 		return;
 	match->slot = ring_layout_search(value, match->hash);
 	entry = &ring_entries_of(value)[match->slot];
+	match->first =
+		ring_entries_of(value)[match->slot ? match->slot - 1 : header->len - 1].position +
+		1;
 	match->position = entry->position;
 	match->backend = entry->owner;
-	match->moving = entry->move.flags != 0;
+	match->flags = entry->move.flags;
+	match->moving = match->flags != 0;
 	match->previous = entry->move.previous;
 }
 
@@ -387,14 +391,17 @@ int dataplane_lookup(struct dataplane *dp, const struct flow *flow, struct datap
 	struct vip vip;
 	int err = tables_find_vip(dp, flow, &found, &vip);
 
-	if (!err)
-		err = live_ring_open(dp, vip.pool, &live);
 	if (err)
 		return err;
 	found.pool = vip.pool;
 	found.what = vip.hash;
-	found.hash = flow_hash_by(flow, vip.hash, ((const struct ring_header *)live.value)->seed);
 	found.quic = vip.quic;
+	err = live_ring_open(dp, vip.pool, &live);
+	if (err) {
+		*match = found;
+		return err;
+	}
+	found.hash = flow_hash_by(flow, vip.hash, ((const struct ring_header *)live.value)->seed);
 	match_ring(&found, live.value);
 	live_ring_close(&live);
 	*match = found;

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What `ringlb why` says of a packet is what the program does with it: backend, counters,
+# verdict; in settled and in moving arcs, dropped, passed and replied to.
+#
+# shellcheck source=tests/netns/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+VIPS="tcp/$NAT4/80 udp/$NAT4/7000 tcp/$NAT6/80 tcp/$DR4/80 udp/$DR4/7000 tcp/$DR6/80 udp/$DR6/7001"
+
+# Learning lasts as long as this test, unless it is told otherwise.
+LEARN=60s
+config_soon() {
+	printf 'flows:\n  learn_tcp: %s\n  learn_other: %s\n  opening: 60s\n  closing: 60s\n' \
+		$LEARN $LEARN
+	printf '  idle_other: 60s\n'
+}
+
+# agrees FLOWS 'VIP...' [NAME...]: the counters NAME were raised, too
+agrees() {
+	local flows=$1 vips=$2
+	shift 2
+	# shellcheck disable=SC2086 # words
+	topology_on_lb "$ROOT/tests/netns/why.py" "$SOCKET" eth0 "$flows" $CLIENT4 $CLIENT6 $vips \
+		--see "$@"
+}
+
+# A nat backend's packets to a client.
+replies_agree() {
+	topology_on_lb "$ROOT/tests/netns/why.py" "$SOCKET" eth0 6 10.77.2.11@8080 fd77:2::11@8080 \
+		"tcp/$CLIENT4/9000" "tcp/$CLIENT6/9000" --see "$@"
+}
+
+says() {
+	local pattern=$1
+	shift
+	ringlb why "$@" | tee "$TOPOLOGY_DIR/why" && grep -qE -- "$pattern" "$TOPOLOGY_DIR/why"
+}
+
+start one 3
+write_config 2 >"$CONFIG"
+check 'the daemon starts' daemon_start
+check 'all backends are up' wait_for 5 all_up
+
+check 'settled arcs: as the packets go' agrees 42 "$VIPS" TX_BACKEND b1 b2 sent by-owner
+check 'no VIP: left to the kernel' agrees 4 "tcp/$NAT4/81 udp/10.77.100.99/53" PASS_NOT_VIP passed
+check 'it says so' says '^because +no VIP has this address' $CLIENT4:4000 $NAT4:81
+check 'and which VIPs are near' says "^there is +$NAT4:80/tcp" $CLIENT4:4000 $NAT4:81
+check 'and what to do' says "^remedy +ringlb vip add $NAT4:81/tcp" $CLIENT4:4000 $NAT4:81
+check 'lookup and why name one backend' is "$(answer '.cases[0].backend' why $CLIENT4:4000 $DR4:80)" \
+	"$(answer .backend lookup tcp $CLIENT4:4000 $DR4:80)"
+check 'settled: no flow table is asked' says '^moving +no:' $CLIENT4:4000 $DR4:80
+check 'the counters are told with their values' says '^counters +vip .*, now [0-9]+$' \
+	$CLIENT4:4000 $DR4:80
+check 'udp, too' says "^vip +$DR4:7000/udp: by address $DR4, ports 7000" udp $CLIENT4:4000 $DR4:7000
+
+for pool in nat4 nat6 dr4 dr6; do
+	case $pool in
+	*4) address=10.77.2.13 ;;
+	*6) address=fd77:2::13 ;;
+	esac
+	case $pool in
+	nat4) address=$address:8080 ;;
+	nat6) address="[$address]:8080" ;;
+	esac
+	check "b3 joins $pool" ringlb backend add b3 "$address" --pool $pool
+done
+check 'b3 is up' wait_for 5 all_up
+check 'moving arcs: remembered, new, old, promoted' agrees 84 "$VIPS" HIT NEW OLD PROMOTED ASKED \
+	by-remembered by-previous by-owner b3
+
+for pool in dr4 nat4; do
+	check "$pool: nobody has a weight" ringlb backend weight b1 0 --pool $pool
+	check "$pool: nobody has a weight" ringlb backend weight b2 0 --pool $pool
+	check "$pool: nobody has a weight" ringlb backend weight b3 0 --pool $pool
+done
+check 'old flows go on, new ones are dropped' agrees 20 "tcp/$DR4/80 tcp/$NAT4/80" \
+	DROP_NO_BACKEND dropped by-previous
+check 'why says who takes none' says "^remedy +of 3 backends of pool 'dr4' 0 are down" \
+	$CLIENT4:4000 $DR4:80
+
+check 'a pool without a way' ringlb backend add lost 192.0.2.77 --pool dr4
+check 'is that' wait_for 5 is "$(answer '.[] | select(.name == "lost") | .state' backend list)" no-route
+check 'packets to it are dropped' agrees 20 "tcp/$DR4/80" DROP_NO_NEXTHOP dropped
+check 'why says what is missing' says '^remedy +give it a route .ip route get 192.0.2.77.' \
+	$CLIENT4:4000 $DR4:80
+
+check 'replies of nat backends' replies_agree reply
+check 'why says that it is one' says "^vip +none, but the source is a nat backend: it becomes" \
+	10.77.2.11:8080 $CLIENT4:4000
+
+check 'an interface goes without the program' topology_on_lb ip link set eth0 xdp off
+check 'why says that' says '^but +no program is on eth0' $CLIENT4:4000 $DR4:80
+check 'bad addresses are refused' refused ringlb why $CLIENT4 $DR4:80
+finish
