@@ -47,7 +47,7 @@ TESTS        := $(UNIT_TESTS) $(PACKET_TESTS) $(NETNS_TOOLS) $(BENCH_TOOLS)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps demo test test-vm mutation bench bench-control compare-tracking lint format install deb clean
+.PHONY: all help deps demo test test-vm mutation bench bench-control compare-tracking lint format install deb test-deb clean
 
 all: $(PROGRAMS)
 
@@ -63,6 +63,7 @@ help:
 	@echo 'make lint       layout, static analysis, include directions'
 	@echo 'make install    into DESTDIR and PREFIX ($(PREFIX))'
 	@echo 'make deb        Debian packages, in $(B)/deb/'
+	@echo 'make test-deb   install, upgrade and remove them under systemd, with traffic (root, slow)'
 	@echo 'make clean      remove $(B)/'
 
 $(B)/%.bpf.o: bpf/%.bpf.c
@@ -177,6 +178,11 @@ install: all
 	install -d $(DESTDIR)/etc/ringlb
 	test -e $(DESTDIR)/etc/default/ringlb-backend || \
 		install -D -m 644 packaging/systemd/ringlb-backend.default $(DESTDIR)/etc/default/ringlb-backend
+
+test-deb:
+	$(Q)scripts/install-deps build demo test deb
+	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)B=$(B) tests/deb/run
 
 # The mail address is that of who builds, if DEBEMAIL says it.
 deb:
