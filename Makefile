@@ -174,6 +174,7 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(DATA)/doc/ringlb-backend docs/backends.md
 	install -D -m 644 -t $(DESTDIR)$(DATA)/man/man5 man/*.5
 	install -D -m 644 -t $(DESTDIR)$(DATA)/man/man8 man/*.8
+	install -D -m 644 -t $(DESTDIR)$(DATA)/bash-completion/completions packaging/completion/*
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) packaging/systemd/*.service
 	sed -i 's#/usr/sbin/#$(SBIN)/#g' $(patsubst packaging/systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard packaging/systemd/*.service))
 	install -D -m 644 packaging/systemd/ringlb.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/ringlb.conf
