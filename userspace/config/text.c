@@ -373,3 +373,10 @@ const char *text_check_type(enum config_check_type type)
 	}
 	return "?";
 }
+
+const char *text_mac(const uint8_t mac[6], char out[TEXT_MAC_LEN])
+{
+	snprintf(out, TEXT_MAC_LEN, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+	return out;
+}

@@ -18,6 +18,7 @@
 #define TEXT_ENDPOINT_LEN 80 /* of a VIP too */
 #define TEXT_WEIGHT_LEN	  12
 #define TEXT_DURATION_LEN 16
+#define TEXT_MAC_LEN	  18
 
 /* 32 or 128. */
 static inline uint8_t text_address_bits(const struct config_address *address)
@@ -90,6 +91,7 @@ const char *text_ports(uint16_t port, uint16_t port_last, char out[TEXT_PORTS_LE
 const char *text_hash(enum config_hash hash);
 const char *text_weight(uint32_t weight_milli, char out[TEXT_WEIGHT_LEN]);
 const char *text_duration(uint32_t duration_ms, char out[TEXT_DURATION_LEN]);
+const char *text_mac(const uint8_t mac[6], char out[TEXT_MAC_LEN]);
 const char *text_protocol(uint8_t protocol);
 const char *text_forward(enum config_forward forward);
 const char *text_placement(enum config_placement placement);

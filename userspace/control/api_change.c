@@ -8,6 +8,7 @@
 #include "config/quic.h"
 #include "config/text.h"
 #include "control/api.h"
+#include "control/log.h"
 #include "control/notify.h"
 #include "control/server.h"
 
@@ -312,6 +313,8 @@ json_t *api_reload(struct api *api, json_t *request)
 	(void)request;
 	if (notify_reload(api->control, api->command, &error))
 		return server_error("%s", error.what);
+	log_event(EVENT_RELOADED, LOG_FIELDS({"by", api->command}), "reloaded '%s'",
+		  api->control->config_path);
 	return server_result(json_pack("{s:O}", "changes", api->changes));
 }
 

@@ -18,7 +18,6 @@
 #include "control/server.h"
 
 #define HEX64_LEN      19
-#define MAC_LEN	       18
 #define WEIGHT_SUM_LEN 32
 
 static json_t *interface_json(struct api *api, const struct config_interface *interface)
@@ -192,19 +191,6 @@ json_t *api_pool_list(struct api *api, json_t *request)
 	return server_result(pools_json(api));
 }
 
-static const char *nexthop_text(enum nexthop_state state)
-{
-	static const char *const texts[] = {
-		[NEXTHOP_RESOLVED] = "up",
-		[NEXTHOP_RESOLVING] = "resolving",
-		[NEXTHOP_NO_ROUTE] = "no-route",
-		[NEXTHOP_LOCAL] = "local",
-		[NEXTHOP_NOT_ETHERNET] = "not-ethernet",
-	};
-
-	return texts[state];
-}
-
 /* What matters most comes first: a backend that is down is not said to be draining. */
 static const char *state_text(const struct control_pool *live, uint16_t member,
 			      const struct config_backend *backend)
@@ -215,7 +201,7 @@ static const char *state_text(const struct control_pool *live, uint16_t member,
 		return api_is_draining(live, member, backend) ? "draining" : "drained";
 	if (live->nexthops[member].state == NEXTHOP_RESOLVED && !backend->weight_milli)
 		return "no-weight";
-	return nexthop_text(live->nexthops[member].state);
+	return nexthop_state_text(live->nexthops[member].state);
 }
 
 static json_t *interface_name(const struct nexthop_info *info)
@@ -227,16 +213,13 @@ static json_t *interface_name(const struct nexthop_info *info)
 	return json_string(name);
 }
 
-static json_t *mac_text(const struct nexthop_info *info)
+static json_t *mac_json(const struct nexthop_info *info)
 {
-	const uint8_t *mac = info->destination;
-	char text[MAC_LEN];
+	char text[TEXT_MAC_LEN];
 
 	if (info->state != NEXTHOP_RESOLVED)
 		return json_null();
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-		 mac[3], mac[4], mac[5]);
-	return json_string(text);
+	return json_string(text_mac(info->destination, text));
 }
 
 void api_set_place(json_t *object, const struct control_pool *live, uint16_t member,
@@ -246,7 +229,7 @@ void api_set_place(json_t *object, const struct control_pool *live, uint16_t mem
 
 	json_object_set_new(object, "state", json_string(state_text(live, member, backend)));
 	json_object_set_new(object, "interface", interface_name(info));
-	json_object_set_new(object, "mac", mac_text(info));
+	json_object_set_new(object, "mac", mac_json(info));
 }
 
 /* What the health checks found; null if there are none. */

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/text.h"
 #include "control/change.h"
+#include "control/log.h"
 
 /* A neighbour on the same link answers in milliseconds; a dead one never does. */
 #define RESOLVE_WAIT_MS 1000
@@ -168,6 +170,20 @@ static bool same_nexthop(const struct nexthop_info *a, const struct nexthop_info
 	       !memcmp(a->source, b->source, sizeof(a->source));
 }
 
+static void log_nexthop(const char *pool, const char *backend, const struct nexthop_info *info)
+{
+	const char *state = nexthop_state_text(info->state);
+	char via[TEXT_ADDRESS_LEN], mac[TEXT_MAC_LEN], name[IF_NAMESIZE];
+	bool known = info->state == NEXTHOP_RESOLVED;
+
+	log_event(EVENT_NEXTHOP,
+		  LOG_FIELDS({"pool", pool}, {"backend", backend}, {"state", state},
+			     {"via", info->ifindex ? text_address(&info->via, via) : NULL},
+			     {"mac", known ? text_mac(info->destination, mac) : NULL},
+			     {"interface", if_indextoname(info->ifindex, name)}),
+		  "next hop of backend '%s' of pool '%s' changed: %s", backend, pool, state);
+}
+
 int control_refresh_nexthops(struct control *control)
 {
 	int changed = 0;
@@ -188,6 +204,7 @@ int control_refresh_nexthops(struct control *control)
 			if (same_nexthop(&info, &pool->nexthops[member]))
 				continue;
 			changed++;
+			log_nexthop(from->name, from->backends[b].name, &info);
 			pool->nexthops[member] = info;
 			nexthop = change_nexthop(&control->running, &info);
 			dataplane_set_mtu(control->dp, pool->ids[member], control_mtu(from, &info));

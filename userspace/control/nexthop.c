@@ -384,3 +384,16 @@ int nexthops_forget(struct nexthops *nexthops, uint32_t ifindex, const struct co
 	err = neighbour_use(nexthops->rtnl, ifindex, via, 0, &wanted);
 	return err == -ENOENT || err == -ENODEV ? 0 : err;
 }
+
+const char *nexthop_state_text(enum nexthop_state state)
+{
+	static const char *const texts[] = {
+		[NEXTHOP_RESOLVED] = "up",
+		[NEXTHOP_RESOLVING] = "resolving",
+		[NEXTHOP_NO_ROUTE] = "no-route",
+		[NEXTHOP_LOCAL] = "local",
+		[NEXTHOP_NOT_ETHERNET] = "not-ethernet",
+	};
+
+	return texts[state];
+}

@@ -33,6 +33,9 @@ struct nexthop_info {
 	uint16_t mtu;		   /* the smaller of the route's and the interface's; 0: unknown */
 };
 
+/** nexthop_state_text() - "up", "resolving"..., as `ringlb backend list` has it */
+const char *nexthop_state_text(enum nexthop_state state);
+
 struct nexthops;
 
 /**

@@ -18,6 +18,8 @@
 #include "control/control.h"
 #include "control/down.h"
 #include "control/fragments.h"
+#include "control/log.h"
+#include "control/moving_log.h"
 #include "control/notify.h"
 #include "control/server.h"
 #include "control/watch.h"
@@ -67,6 +69,7 @@ struct daemon {
 	sd_event *loop;
 	sd_event_source *refresh;
 	struct server *server;
+	struct moving_log moving;
 	uint64_t told; /* generation that the service manager knows */
 };
 
@@ -183,11 +186,10 @@ static void refresh_interfaces(struct control *control)
 	struct control_error error = {};
 	int attached = control_refresh_interfaces(control, &error);
 
-	if (attached < 0)
-		say("%s", error.what);
-	else if (attached)
-		say("attached to %d interface%s that came back", attached,
-		    attached == 1 ? "" : "s");
+	log_trouble(EVENT_ATTACH_TROUBLE, attached < 0 ? error.what : NULL);
+	if (attached > 0)
+		log_event(EVENT_ATTACHED, NULL, "attached to %d interface%s that came back",
+			  attached, attached == 1 ? "" : "s");
 }
 
 /* Whatever has changed is in the log, by whose command it was, and in the answer to it. */
@@ -195,7 +197,8 @@ static void on_note(void *context, enum control_note what, const char *by, const
 {
 	struct daemon *daemon = context;
 
-	say("%s: %s%s", by, what == CONTROL_WARNING ? "warning: " : "", line);
+	log_event(what == CONTROL_WARNING ? EVENT_WARNING : EVENT_CHANGED, LOG_FIELDS({"by", by}),
+		  "%s: %s%s", by, what == CONTROL_WARNING ? "warning: " : "", line);
 	api_note(&daemon->api, what, line);
 }
 
@@ -203,15 +206,15 @@ static void on_note(void *context, enum control_note what, const char *by, const
 static int on_refresh(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct daemon *daemon = context;
+	char text[128] = "";
 	int changed;
 
 	(void)now_us;
 	refresh_interfaces(daemon->api.control);
 	changed = control_refresh_nexthops(daemon->api.control);
 	if (changed < 0)
-		say("cannot resolve next hops: %s", strerror(-changed));
-	else if (changed)
-		say("%d backend%s changed next hop", changed, changed == 1 ? "" : "s");
+		snprintf(text, sizeof(text), "cannot resolve next hops: %s", strerror(-changed));
+	log_trouble(EVENT_NEXTHOP_TROUBLE, changed < 0 ? text : NULL);
 	sd_event_source_set_time_relative(source, REFRESH_EVERY_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -221,8 +224,8 @@ static void sync_watch(struct daemon *daemon)
 {
 	struct control_error error = {};
 
-	if (watch_sync(daemon->watch, &error))
-		say("%s", error.what);
+	log_trouble(EVENT_RING_TROUBLE, watch_sync(daemon->watch, &error) ? error.what : NULL);
+	moving_log_sync(&daemon->moving, daemon->api.control);
 	notify_status(daemon->api.control, &daemon->told);
 }
 
@@ -232,9 +235,10 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *context)
 	struct control_error error = {};
 
 	(void)now_us;
-	if (control_tick(daemon->api.control, &error))
-		say("%s", error.what);
+	log_trouble(EVENT_TICK_TROUBLE,
+		    control_tick(daemon->api.control, &error) ? error.what : NULL);
 	sync_watch(daemon);
+	log_tick();
 	sd_event_source_set_time_relative(source, TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -265,9 +269,11 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)source;
 	(void)info;
 	if (notify_reload(daemon->api.control, "SIGHUP", &error))
-		say("not reloaded: %s", error.what);
+		log_event(EVENT_NOT_RELOADED, LOG_FIELDS({"by", "SIGHUP"}), "not reloaded: %s",
+			  error.what);
 	else
-		say("reloaded '%s'", daemon->api.control->config_path);
+		log_event(EVENT_RELOADED, LOG_FIELDS({"by", "SIGHUP"}), "reloaded '%s'",
+			  daemon->api.control->config_path);
 	sync_watch(daemon);
 	return 0;
 }
@@ -332,19 +338,20 @@ static int serve(struct daemon *daemon, const struct options *options)
 	daemon->api.started = now.tv_sec;
 	err = add_sources(daemon);
 	if (err >= 0)
-		err = watch_open(&daemon->watch, daemon->loop, daemon->api.control, say);
+		err = watch_open(&daemon->watch, daemon->loop, daemon->api.control);
 	if (err >= 0)
 		err = fragments_open(&daemon->fragments, daemon->loop, daemon->api.control);
 	if (err < 0) {
-		say("cannot set up the event loop: %s", strerror(-err));
+		log_event(EVENT_FAILED, NULL, "cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
 	daemon->api.health = watch_health(daemon->watch);
 	if (daemon->api.control->dropped)
-		say("'%s' was edited since the last run: unsaved live changes are dropped",
-		    daemon->api.control->config_path);
-	say("ready: interfaces %zu, pools %zu, vips %zu; socket '%s'", running->n_interfaces,
-	    running->n_pools, running->n_vips, options->socket);
+		log_event(EVENT_WARNING, LOG_FIELDS({"by", "start"}),
+			  "'%s' was edited since the last run: unsaved live changes are dropped",
+			  daemon->api.control->config_path);
+	log_event(EVENT_READY, NULL, "ready: interfaces %zu, pools %zu, vips %zu; socket '%s'",
+		  running->n_interfaces, running->n_pools, running->n_vips, options->socket);
 	daemon->told = daemon->api.control->generation;
 	notify_ready(daemon->api.control);
 	err = sd_event_loop(daemon->loop);
@@ -369,7 +376,7 @@ static int run(const struct options *options)
 	if (err >= 0)
 		err = add_signals(&daemon);
 	if (err < 0) {
-		say("cannot set up the event loop: %s", strerror(-err));
+		log_event(EVENT_FAILED, NULL, "cannot set up the event loop: %s", strerror(-err));
 		return 1;
 	}
 	/* /run is empty after a boot. A directory that was asked for has to be there. */
@@ -378,9 +385,10 @@ static int run(const struct options *options)
 	/* Before anything is put in place; requests wait for the loop. */
 	err = server_open(&daemon.server, daemon.loop, options->socket, on_request, &daemon);
 	if (err)
-		say("cannot listen on '%s': %s", options->socket, strerror(-err));
+		log_event(EVENT_FAILED, NULL, "cannot listen on '%s': %s", options->socket,
+			  strerror(-err));
 	else if (control_open(&daemon.api.control, &control, &error))
-		say("%s", error.what);
+		log_event(EVENT_FAILED, NULL, "%s", error.what);
 	else
 		status = serve(&daemon, options);
 	server_close(daemon.server);
@@ -404,6 +412,7 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	log_open();
 	set_verbosity(options.verbose);
 	return options.detach ? detach(&options) : run(&options);
 }

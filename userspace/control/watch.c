@@ -2,15 +2,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "control/log.h"
 #include "control/watch.h"
+
+/*
+ * Backends that go one after the other are one change of the rings, which may cost more than
+ * each check does.
+ */
+#define GATHER_US 10000
 
 struct watch {
 	struct control *control;
 	struct health *health;
 	sd_event_source *soon;
 	uint64_t generation; /* of the configuration that is being checked */
-	void (*say)(const char *format, ...);
 };
 
 const struct health *watch_health(const struct watch *watch)
@@ -18,27 +25,35 @@ const struct health *watch_health(const struct watch *watch)
 	return watch->health;
 }
 
-/* The rings follow in on_soon(), when the loop has told of all that changed. */
+/* The rings follow in on_soon(), a moment later, when others may have changed, too. */
 static void on_changed(void *context, const char *pool, const char *backend, bool up)
 {
 	struct watch *watch = context;
 	struct health_status status;
+	int waits = 0;
 
 	health_status(watch->health, pool, backend, &status);
-	watch->say("backend '%s' of pool '%s' is %s%s%s%s", backend, pool, up ? "up" : "down",
-		   status.reason[0] ? ": " : "", status.reason,
-		   status.damped ? " (flapping, damped)" : "");
+	log_event(up ? EVENT_BACKEND_UP : EVENT_BACKEND_DOWN,
+		  LOG_FIELDS({"pool", pool}, {"backend", backend}, {"reason", status.reason},
+			     {"damped", status.damped ? "yes" : NULL}),
+		  "backend '%s' of pool '%s' is %s%s%s%s", backend, pool, up ? "up" : "down",
+		  status.reason[0] ? ": " : "", status.reason,
+		  status.damped ? " (flapping, damped)" : "");
+	sd_event_source_get_enabled(watch->soon, &waits);
+	if (waits)
+		return;
+	sd_event_source_set_time_relative(watch->soon, GATHER_US);
 	sd_event_source_set_enabled(watch->soon, SD_EVENT_ONESHOT);
 }
 
-static int on_soon(sd_event_source *source, void *context)
+static int on_soon(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct watch *watch = context;
 	struct control_error error = {};
 
 	(void)source;
-	if (watch_sync(watch, &error))
-		watch->say("%s", error.what);
+	(void)now_us;
+	log_trouble(EVENT_RING_TROUBLE, watch_sync(watch, &error) ? error.what : NULL);
 	return 0;
 }
 
@@ -96,8 +111,7 @@ int watch_sync(struct watch *watch, struct control_error *error)
 	return err;
 }
 
-int watch_open(struct watch **out, sd_event *loop, struct control *control,
-	       void (*say)(const char *format, ...))
+int watch_open(struct watch **out, sd_event *loop, struct control *control)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
 	int err;
@@ -105,10 +119,10 @@ int watch_open(struct watch **out, sd_event *loop, struct control *control,
 	if (!watch)
 		return -ENOMEM;
 	watch->control = control;
-	watch->say = say;
 	err = health_open(&watch->health, loop, on_changed, watch);
 	if (!err)
-		err = sd_event_add_defer(loop, &watch->soon, on_soon, watch);
+		err = sd_event_add_time_relative(loop, &watch->soon, CLOCK_MONOTONIC, GATHER_US,
+						 1000, on_soon, watch);
 	if (!err)
 		err = sd_event_source_set_enabled(watch->soon, SD_EVENT_OFF);
 	if (!err)

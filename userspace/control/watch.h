@@ -14,14 +14,13 @@ struct watch;
 
 /**
  * watch_open() - check the backends of @control's running configuration
- * @say: called with one line for each change of a backend's state
  *
- * A backend that was down when the daemon ended is down until a check finds otherwise.
+ * Each change of a backend's state is logged. A backend that was down when the daemon ended is down
+ * until a check finds otherwise.
  *
  * Return: 0 or -errno; then *@out is left as it was.
  */
-int watch_open(struct watch **out, sd_event *loop, struct control *control,
-	       void (*say)(const char *format, ...));
+int watch_open(struct watch **out, sd_event *loop, struct control *control);
 
 /**
  * watch_sync() - bring checks and rings up to date; to be called after each change
