@@ -16,6 +16,8 @@ trap 'exit 1' INT TERM
 
 # shellcheck source=tests/unit/tap.sh
 . tests/unit/tap.sh
+# shellcheck source=tests/unit/examples.sh
+. tests/unit/examples.sh
 
 # As it is read, without the bold letters.
 rendered() { mandoc -T ascii "man/$1" | sed 's/.\x08//g'; }
@@ -149,22 +151,9 @@ for file in "$T"/ringlb.yaml.5.block*; do
 	grep -q '^seed:' "$file" || continue
 	same "ringlb.yaml.5: an example is accepted: ${file##*.}" 0 "$("$B/ringlb" check "$file" >"$T/out" 2>&1; echo $?)"
 done
-same 'the example with all fields is accepted' 0 "$("$B/ringlb" check docs/ringlb.example.yaml >/dev/null; echo $?)"
-
-# Nobody listens there: what is understood fails for that, or because this is not root.
-example() {
-	local words
-	read -ra words <<<"$1"
-	(cd "$T" && setpriv --reuid=65534 --regid=65534 --clear-groups "./${words[0]}" "${words[@]:1}" >/dev/null 2>&1)
-	echo $?
-}
-cp "$B/ringlb" "$B/ringlb-backend" "$T" && chmod 755 "$T" || exit 1
-sed -n '/^seed:/,$p' "$T/ringlb.yaml.5.block2" >"$T/new.yaml"
-while read -r line; do
-	# Without what it is piped to, and without ringlbd itself, which would start.
-	line=${line%% |*} line=${line%% &&*} line=${line//\/etc\/ringlb\/ringlb.yaml/new.yaml}
-	case $line in 'ringlb '* | 'ringlb-backend '*) ;; *) continue ;; esac
-	status=$(example "${line/#ringlb /ringlb --socket $T/none }")
-	same "an example is understood: $line" yes "$([ "$status" -lt 2 ] && echo yes || echo "status $status")"
-done < <(cat "$T"/ringlb.8.block* "$T"/ringlbd.8.block* "$T"/ringlb-backend.8.block*)
+mkdir "$T/examples"
+examples_prepare "$T/examples"
+before=$n
+examples_run < <(cat "$T"/ringlb.8.block* "$T"/ringlbd.8.block* "$T"/ringlb-backend.8.block*)
+same 'there were examples' yes "$([ $((n - before)) -gt 20 ] && echo yes)"
 echo "1..$n"
