@@ -66,6 +66,16 @@ check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 check 'that it is ready is told once' one_of 'event=ready msg="ready: interfaces 1'
 
+# top_of FILTER: of a frame of two seconds, with traffic
+top_of() { answer "$1" top --once --interval 2s --pool web; }
+stream_start web tcp $NAT4 80 30000-30399
+check 'top has the rates of real packets' topology_holds \
+	'.pools[0].packets_per_s > 10 and .sent_per_s > 20 and (.backends | length) == 2' \
+	<<<"$(top_of .)"
+check 'and the shares that were seen, which are all' topology_holds \
+	'[.backends[].seen] | all(. > 0.2) and (add | . > 0.999 and . < 1.001)' <<<"$(top_of .)"
+check 'nobody was disturbed' stream_end web
+
 before=$(wc -l <"$LOG")
 check 'reload without a change' ringlb reload
 check 'tells that, and nothing else' is "$(tail -n +$((before + 1)) "$LOG" | grep -c 'event=reloaded by=reload')" \

@@ -322,7 +322,7 @@ usage "source and destination must both be IPv4 or both IPv6, got '192.0.2.1:1' 
 # --- help ---------------------------------------------------------------------
 
 commands='status|vip list|vip add|vip remove|pool list|backend list|backend add|backend remove
-backend weight|lookup|why|stats|reload|save|down|check'
+backend weight|lookup|why|stats|top|reload|save|down|check'
 while read -r command; do
 	# shellcheck disable=SC2086 # words on purpose
 	text=$(run $command --help)
@@ -348,7 +348,7 @@ case $(run --help) in
 esac
 same 'the help of a group is that of its commands' 3 "$("$ringlb" vip --help | grep -c ^usage:)"
 same 'no line of any help is wider than a terminal' '' "$(
-	for words in '' vip pool backend status lookup why stats reload save down check; do
+	for words in '' vip pool backend status lookup why stats top reload save down check; do
 		# shellcheck disable=SC2086
 		"$ringlb" $words --help | grep -E '.{101}'
 	done

@@ -60,6 +60,9 @@ struct cli_options {
 	const char *packets;
 	const char *sample;
 	const char *verdict;
+	const char *interval;
+	const char *sort;
+	bool once;
 	bool all;
 	bool now;
 	bool json;
@@ -89,6 +92,7 @@ enum cli_option_bit {
 	CLI_HASH = 1 << 17,
 	CLI_CAPTURE = 1 << 18,
 	CLI_WRITE = 1 << 19,
+	CLI_TOP = 1 << 20,
 };
 
 /**

@@ -29,6 +29,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_stats,
+	&cmd_top,
 	&cmd_capture,
 	&cmd_reload,
 	&cmd_save,
