@@ -14,13 +14,12 @@
 
 #include <linux/types.h>
 
-#include "bpf/capture_abi.h"
 #include "bpf/flows_abi.h"
 #include "bpf/ring_abi.h"
 #include "bpf/verdicts.h"
 
 /* Changes with any layout below; a pinned map of another version is refused. */
-#define RINGLB_ABI_VERSION 4
+#define RINGLB_ABI_VERSION 5
 
 #define POOLS_MAX 512
 #define VIPS_MAX  4096
@@ -389,5 +388,7 @@ struct label {
 	char backend[LABEL_LEN];
 };
 _Static_assert(sizeof(struct label) == 128, "label value");
+
+#include "bpf/capture_abi.h"
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Copies of frames for `ringlb capture`, as they come in and as they leave: what an XDP
- * program sends, no packet socket sees. While nobody captures it costs the read of a word.
+ * Copies of packets for `ringlb capture` and `ringlb trace`: what an XDP program sends, no packet
+ * socket sees. Each is kept in `capture_notes` from when it comes in, with what it meets on its
+ * way, until it leaves: then all is known that the filter asks for. While nobody captures it
+ * costs the read of a word, and on the long way two more.
  */
 #ifndef RINGLB_BPF_CAPTURE_H
 #define RINGLB_BPF_CAPTURE_H
@@ -10,7 +12,9 @@
 
 #include <linux/if_ether.h>
 
+#include "bpf/capture_filter.h"
 #include "bpf/maps.h"
+#include "bpf/ring_search.h"
 
 static __always_inline struct capture *capture_state(void)
 {
@@ -19,67 +23,178 @@ static __always_inline struct capture *capture_state(void)
 	return bpf_map_lookup_elem(&capture, &zero);
 }
 
-/* Copy the frame of packet @id, which has got @verdict. */
-static __always_inline void capture_copy(struct xdp_md *ctx, __u32 id, int verdict)
+static __always_inline struct capture_note *capture_note(void)
 {
-	struct captured *copy = bpf_ringbuf_reserve(&captures, sizeof(*copy), 0);
-	__u64 len = bpf_xdp_get_buff_len(ctx);
-	struct capture *state;
+	__u32 zero = 0;
 
-	if (!copy) {
-		state = capture_state();
-		if (state)
-			__sync_fetch_and_add(&state->lost, 1);
-		return;
-	}
-	copy->time_ns = bpf_ktime_get_ns();
-	copy->id = id;
-	copy->verdict = verdict;
-	copy->ifindex = ctx->ingress_ifindex;
-	copy->frame_len = len;
-	if (len > CAPTURE_FRAME_MAX)
-		len = CAPTURE_FRAME_MAX;
-	copy->len = len;
-	if (len < sizeof(struct ethhdr) || bpf_xdp_load_bytes(ctx, 0, copy->frame, len))
-		bpf_ringbuf_discard(copy, 0);
-	else
-		bpf_ringbuf_submit(copy, 0);
+	return bpf_map_lookup_elem(&capture_notes, &zero);
 }
 
-/* The number of this packet among those to be captured; 0: it is not one. */
-static __always_inline __u32 capture_pick(struct capture *state)
+/* What is kept of the packet that is in the program; NULL: it is not captured. */
+static __always_inline struct captured *capture_copy(void)
+{
+	struct capture_note *note = capture_note();
+
+	return note && note->on ? &note->copy : NULL;
+}
+
+/* How often this CPU has counted number @index of `flow_counts`, or behind them `quic_counts`. */
+static __always_inline __u64 capture_count(__u32 index)
+{
+	void *map = &flow_counts;
+	const __u64 *count;
+
+	if (index >= FLOW_COUNT) {
+		map = &quic_counts;
+		index -= FLOW_COUNT;
+	}
+	count = bpf_map_lookup_elem(map, &index);
+	return count ? *count : 0;
+}
+
+/* Is somebody there still? Another one may have just begun. */
+static __always_inline bool capture_goes_on(struct capture *state)
 {
 	__u64 until_ns = *(volatile __u64 *)&state->until_ns;
+
+	if (until_ns >= bpf_ktime_get_ns())
+		return true;
+	__sync_val_compare_and_swap(&state->until_ns, until_ns, 0);
+	return false;
+}
+
+/* Copy the frame as it is behind the @at bytes that `frames` has. */
+static __always_inline void capture_frame(struct xdp_md *ctx, struct captured *copy, __u64 at,
+					  struct captured_frame *frame)
+{
+	__u64 len = bpf_xdp_get_buff_len(ctx);
+
+	frame->frame_len = len;
+	if (len > CAPTURE_FRAME_MAX)
+		len = CAPTURE_FRAME_MAX;
+	frame->len = 0;
+	/* Clang would test what is equal, but not to the verifier; nor is "not 0" enough for it. */
+	barrier_var(len);
+	if (len >= sizeof(struct ethhdr) && at <= CAPTURE_FRAME_MAX &&
+	    !bpf_xdp_load_bytes(ctx, 0, copy->frames + at, len))
+		frame->len = len;
+}
+
+/* A packet comes in. Returns 0, as the next ones. */
+__attribute__((noinline)) int capture_in(struct xdp_md *ctx)
+{
+	struct capture_note *note = capture_note();
+	struct capture *state = capture_state();
+
+	if (!state || !note || !capture_goes_on(state))
+		return 0;
+	__builtin_memset(&note->copy, 0, CAPTURED_HEAD);
+	note->copy.came_ns = bpf_ktime_get_ns();
+	note->copy.ingress = ctx->ingress_ifindex;
+	note->copy.backend = BACKEND_NONE;
+	for (__u32 i = 0; i < FLOW_COUNT + QUIC_COUNT; i++)
+		note->counts[i] = capture_count(i);
+	capture_frame(ctx, &note->copy, 0, &note->copy.in);
+	note->on = 1;
+	return 0;
+}
+
+/* Where it is to go was decided, or that it goes nowhere: @flow is what was read until then. */
+__attribute__((noinline)) int capture_decision(const struct flow *flow, const struct reply *reply,
+					       __u32 backend)
+{
+	struct captured *copy = capture_copy();
+
+	if (!copy || !flow)
+		return 0;
+	copy->flow = *flow;
+	copy->backend = backend;
+	if (flow->family)
+		copy->stages |= CAPTURE_FLOW;
+	if (reply) {
+		copy->reply = *reply;
+		copy->stages |= CAPTURE_REPLY;
+	}
+	return 0;
+}
+
+/* The ring has given it to @owner; what moves there, the flow tables decide after this. */
+static __always_inline void capture_choice(const struct vip *vip, __u64 hash, __u32 owner,
+					   const struct ring_move *move)
+{
+	struct captured *copy = capture_copy();
+
+	if (!copy)
+		return;
+	copy->pool = vip->pool;
+	copy->what = vip->hash;
+	copy->hash = hash;
+	copy->owner = owner;
+	copy->move = *move;
+	copy->stages |= CAPTURE_HASHED;
+}
+
+/* In which arc that was, unless the ring is another one by now. */
+static __always_inline void capture_arc(struct captured *copy)
+{
+	__u64 position = 0;
+
+	if (copy->stages & CAPTURE_HASHED &&
+	    ring_find_position(copy->pool, copy->hash, &position) == copy->owner)
+		copy->position = position;
+}
+
+/* How it is sent to its backend, and by which interface. */
+static __always_inline void capture_way(struct captured *copy)
+{
+	const struct backend *backend = bpf_map_lookup_elem(&backends, &copy->backend);
+
+	if (!backend || copy->stages & CAPTURE_REPLY)
+		return;
+	copy->forward = backend->forward;
+	copy->egress = backend->nexthops[*(const volatile __u32 *)&backend->active & 1].ifindex;
+}
+
+/* Hand the copy to who captures. */
+static __always_inline void capture_hand_over(struct capture *state, struct captured *copy)
+{
+	__u64 len = copy->in.len + (__u64)copy->out.len;
+
+	barrier_var(len);
+	if (len > sizeof(copy->frames) ||
+	    bpf_ringbuf_output(&captures, copy, CAPTURED_HEAD + len, 0))
+		__sync_fetch_and_add(&state->lost, 1);
+}
+
+/* It leaves, with @verdict. */
+__attribute__((noinline)) int capture_out(struct xdp_md *ctx, int verdict)
+{
+	struct capture_note *note = capture_note();
+	struct capture *state = capture_state();
+	struct captured *copy;
 	__u32 count;
 
-	if (until_ns < bpf_ktime_get_ns()) {
-		/* Who captured is gone. Another one may have just begun. */
-		__sync_val_compare_and_swap(&state->until_ns, until_ns, 0);
+	if (!state || !note)
 		return 0;
-	}
+	note->on = 0;
+	copy = &note->copy;
+	copy->verdict = verdict;
+	if (!capture_lets_through(&state->filter, copy))
+		return 0;
 	count = __sync_fetch_and_add(&state->next, 1);
 	if (state->every && count % state->every)
 		return 0;
-	return count + 1;
-}
-
-/*
- * Pick this packet as it comes in, @verdict being CONTINUE, and copy what is picked then and
- * when it has its verdict. Returns 0.
- */
-__attribute__((noinline)) int capture_frame(struct xdp_md *ctx, int verdict)
-{
-	struct capture *state = capture_state();
-	__u32 zero = 0, *id = bpf_map_lookup_elem(&capture_ids, &zero);
-
-	if (!state || !id)
-		return 0;
-	if (verdict == CONTINUE)
-		*id = capture_pick(state);
-	if (*id)
-		capture_copy(ctx, *id, verdict);
-	if (verdict != CONTINUE)
-		*id = 0;
+	copy->id = count + 1;
+	copy->left_ns = bpf_ktime_get_ns();
+	capture_arc(copy);
+	capture_way(copy);
+	for (__u32 i = 0; i < FLOW_COUNT; i++)
+		copy->flow_counts |= (capture_count(i) != note->counts[i]) << i;
+	for (__u32 i = 0; i < QUIC_COUNT; i++)
+		copy->quic_counts |= (capture_count(FLOW_COUNT + i) != note->counts[FLOW_COUNT + i])
+				     << i;
+	capture_frame(ctx, copy, copy->in.len, &copy->out);
+	capture_hand_over(state, copy);
 	return 0;
 }
 
@@ -93,17 +208,15 @@ static __always_inline bool capture_begin(struct xdp_md *ctx)
 
 	if (!state || !*(const volatile __u64 *)&state->until_ns)
 		return false;
-	capture_frame(ctx, CONTINUE);
+	capture_in(ctx);
 	return true;
 }
 
 /* What came in goes out, too, whether somebody captures still, again or not any more. */
 static __always_inline void capture_end(struct xdp_md *ctx, enum verdict verdict)
 {
-	__u32 zero = 0, *id = bpf_map_lookup_elem(&capture_ids, &zero);
-
-	if (id && *id)
-		capture_frame(ctx, verdict);
+	if (capture_copy())
+		capture_out(ctx, verdict);
 }
 
 #endif

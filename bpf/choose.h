@@ -3,6 +3,7 @@
 #ifndef RINGLB_BPF_CHOOSE_H
 #define RINGLB_BPF_CHOOSE_H
 
+#include "bpf/capture.h"
 #include "bpf/flows.h"
 #include "bpf/ring_search.h"
 
@@ -21,13 +22,15 @@ __attribute__((noinline)) int choose_by_hash(const struct traits *packet, const 
 	struct ring_move move = {};
 	enum verdict verdict;
 	struct traits copy;
+	__u64 hash;
 	__u32 id;
 
 	if (!packet || !vip || !backend)
 		return VERDICT_COUNT; /* never, but the verifier asks */
-	verdict = ring_find_backend(vip, &packet->flow, &id, &move);
+	verdict = ring_find_backend(vip, &packet->flow, &id, &move, &hash);
 	if (verdict != CONTINUE)
 		return verdict;
+	capture_choice(vip, hash, id, &move);
 	if (move.flags) {
 		/* Linux 6.1 takes no key of a map from the caller's memory. */
 		copy = *packet;

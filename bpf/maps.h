@@ -243,13 +243,12 @@ struct {
 	__type(value, struct capture);
 } capture SEC(".maps");
 
-/* The packet that is being captured, 0 if it is not: struct captured has its id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32);
-} capture_ids SEC(".maps");
+	__type(value, struct capture_note);
+} capture_notes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

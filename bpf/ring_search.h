@@ -160,12 +160,12 @@ static __always_inline enum verdict ring_find_owner(const struct ring_view *ring
 }
 
 /*
- * The owner of @flow in the ring of the pool of @vip, and what is moving there. @move
+ * The owner of @flow in the ring of the pool of @vip, its @hash, and what is moving there. @move
  * is all zero before. One ring is read throughout.
  */
 static __always_inline enum verdict ring_find_backend(const struct vip *vip,
 						      const struct flow *flow, __u32 *backend,
-						      struct ring_move *move)
+						      struct ring_move *move, __u64 *hash)
 {
 	struct ring_view ring = {};
 	enum verdict verdict = ring_open(vip->pool, &ring);
@@ -174,8 +174,8 @@ static __always_inline enum verdict ring_find_backend(const struct vip *vip,
 		return verdict;
 	if (!ring.header->len)
 		return DROP_NO_BACKEND;
-	return ring_find_owner(&ring, flow_hash_by(flow, vip->hash, ring.header->seed), backend,
-			       move);
+	*hash = flow_hash_by(flow, vip->hash, ring.header->seed);
+	return ring_find_owner(&ring, *hash, backend, move);
 }
 
 /*
@@ -192,6 +192,24 @@ __attribute__((noinline)) int ring_find_settled(__u32 pool, __u64 hash, __u64 se
 	    ring_find_owner(&ring, hash, &backend, &move) != CONTINUE || move.flags)
 		return RING_BUCKET_SEARCH;
 	return backend;
+}
+
+/*
+ * At which *@position the arc ends that has @hash in the ring of @pool. Buckets do not tell, and
+ * packets do not ask: for who captures. Returns its owner, or RING_BUCKET_SEARCH without one.
+ */
+__attribute__((noinline)) int ring_find_position(__u32 pool, __u64 hash, __u64 *position)
+{
+	const struct ring_entry *entry;
+	struct ring_view ring = {};
+
+	if (!position || ring_open(pool, &ring) != CONTINUE)
+		return RING_BUCKET_SEARCH;
+	entry = ring_scan(&ring, hash >> (ring.header->shift & 63), hash);
+	if (!entry)
+		return RING_BUCKET_SEARCH;
+	*position = entry->position;
+	return entry->owner;
 }
 
 /* The same without calling anything where the bucket says so: most hashes, in most rings. */

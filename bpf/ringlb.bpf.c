@@ -17,7 +17,7 @@
  *   forward_*.h     rewrite for the backend;  reply.h  rewrite for the client
  *   transmit.h      same interface or redirect
  *   count.h         verdict -> counter -> XDP action
- *   capture.h       copies of it, as it came in and as it leaves, for who asks for them
+ *   capture.h       copies of it, as it came in and as it leaves, and of what it met
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -142,16 +142,19 @@ static __always_inline enum verdict handle(struct xdp_md *ctx)
 	};
 	struct packet packet = {.ingress = ctx->ingress_ifindex};
 	enum verdict verdict = parse_flow(&cur, &packet);
-	struct fate fate = {};
+	struct fate fate = {.backend = BACKEND_NONE};
 
 	if (verdict == PASS_OTHER_PROTOCOL)
 		verdict = icmp_take(ctx, &packet);
-	if (verdict != CONTINUE)
+	if (verdict != CONTINUE) {
+		capture_decision(&packet.flow, 0, BACKEND_NONE);
 		return fragment_unparsed(&packet, verdict);
+	}
 	if (packet.no_ports == NO_PORTS_FRAGMENT)
 		verdict = fragment_recall(ctx, &packet, &fate);
 	else
 		verdict = decide(&cur, &packet, &fate);
+	capture_decision(&packet.flow, fate.reply, fate.backend);
 	if (verdict != CONTINUE)
 		return verdict;
 	if (fate.reply)

@@ -65,13 +65,22 @@ const struct arguments_option arguments_options[] = {
 	 "bound rings' loads by C times the mean; see docs/load-cap.md"},
 	{"--csv", NULL, CLI_SIMULATE, OPTION(csv), "print the result as CSV"},
 	{"--write", "FILE", CLI_WRITE, OPTION(write), "where the packets go; also -w"},
-	{"--packets", "N", CLI_CAPTURE, OPTION(packets), "end after so many (never)"},
-	{"--sample", "N", CLI_CAPTURE, OPTION(sample), "one packet in N (1)"},
-	{"--verdict", "NAME", CLI_CAPTURE, OPTION(verdict), "only what gets it: DROP_TTL (all)"},
 	{"--once", NULL, CLI_TOP, OPTION(once), "print one frame and end"},
 	{"--interval", "TIME", CLI_TOP, OPTION(interval), "between two frames: 500ms, 5s (1s)"},
 	{"--sort", "KEY", CLI_TOP, OPTION(sort),
 	 "packets, bits, share, deviation, flows, health or name (packets)"},
+	{"--vip", "VIP", CLI_CAPTURE, OPTION(vip),
+	 "only of this VIP, ADDRESS[/LENGTH] or whole as in `ringlb vip list`"},
+	{"--client", "PREFIX", CLI_CAPTURE, OPTION(client),
+	 "only from or to these clients: ADDRESS or ADDRESS/LENGTH"},
+	{"--backend", "NAME", CLI_CAPTURE, OPTION(backend),
+	 "only to or from this backend: NAME or POOL/NAME"},
+	{"--verdict", "LIST", CLI_CAPTURE, OPTION(verdict),
+	 "only with these, or these actions: DROP_TTL,DROP_NO_BACKEND or drop"},
+	{"--sample", "N", CLI_CAPTURE, OPTION(sample), "one packet in N of those (1)"},
+	{"--packets", "N", CLI_CAPTURE, OPTION(packets), "end after so many (never); also -c"},
+	{"--duration", "TIME", CLI_CAPTURE, OPTION(duration),
+	 "end after 500ms, 30s, 10m, 1h (never)"},
 	{"--pin-dir", "DIR", CLI_PIN_DIR, OPTION(pin_dir),
 	 "where the pins are if ringlbd is not running (" CLI_PIN_DIR_DEFAULT ")"},
 	{0},
@@ -100,6 +109,8 @@ static const struct arguments_option *option_find(const char *name, size_t len)
 		name = "--replicas";
 	else if (len == 2 && !strncmp(name, "-w", len))
 		name = "--write";
+	else if (len == 2 && !strncmp(name, "-c", len))
+		name = "--packets";
 	if (len == 2)
 		len = strlen(name);
 	for (option = arguments_options; option->name; option++)

@@ -63,6 +63,10 @@ struct cli_options {
 	const char *interval;
 	const char *sort;
 	bool once;
+	const char *vip;
+	const char *client;
+	const char *backend;
+	const char *duration;
 	bool all;
 	bool now;
 	bool json;

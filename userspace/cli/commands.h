@@ -12,7 +12,7 @@ extern const struct cli_command cmd_backend_list, cmd_backend_add, cmd_backend_r
 	cmd_backend_weight, cmd_backend_drain, cmd_backend_undrain;
 extern const struct cli_command cmd_lookup, cmd_why;
 extern const struct cli_command cmd_owner, cmd_prefer, cmd_shares, cmd_plan, cmd_simulate;
-extern const struct cli_command cmd_stats, cmd_top, cmd_capture;
+extern const struct cli_command cmd_stats, cmd_top, cmd_trace, cmd_capture;
 extern const struct cli_command cmd_reload, cmd_save, cmd_down;
 extern const struct cli_command cmd_check;
 

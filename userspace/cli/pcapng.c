@@ -96,7 +96,7 @@ int pcapng_begin(struct pcapng *out, FILE *file, const char *program)
 	return block_end(&block, file);
 }
 
-static int begin_interface(struct pcapng *out, const struct control_frame *frame)
+static int begin_interface(struct pcapng *out, const struct control_packet *packet)
 {
 	const uint16_t link[] = {LINK_ETHERNET, 0};
 	const uint8_t resolution = NANOSECONDS;
@@ -107,49 +107,46 @@ static int begin_interface(struct pcapng *out, const struct control_frame *frame
 	block_begin(&block, BLOCK_INTERFACE);
 	put(&block, link, sizeof(link));
 	put_word(&block, 0); /* frames of any length */
-	put_text(&block, OPTION_NAME, frame->ifname);
+	put_text(&block, OPTION_NAME, packet->ingress);
 	put_option(&block, OPTION_RESOLUTION, &resolution, sizeof(resolution));
-	out->interfaces[out->n_interfaces++] = frame->ifindex;
+	out->interfaces[out->n_interfaces++] = packet->ifindex;
 	return block_end(&block, out->file);
 }
 
-/* As it came in it has a direction, and if it was sent, too. */
-static void put_description(struct block *block, const struct control_frame *frame)
-{
-	char comment[256];
-
-	if (frame->verdict)
-		snprintf(comment, sizeof(comment), "packet %u: %s: %s", frame->packet,
-			 frame->verdict, frame->text);
-	else
-		snprintf(comment, sizeof(comment), "packet %u: as it came in", frame->packet);
-	put_text(block, OPTION_COMMENT, comment);
-	if (!frame->verdict)
-		put_option(block, OPTION_FLAGS, &(uint32_t){FLAGS_INBOUND}, sizeof(uint32_t));
-	else if (frame->sent)
-		put_option(block, OPTION_FLAGS, &(uint32_t){FLAGS_OUTBOUND}, sizeof(uint32_t));
-}
-
-int pcapng_frame(struct pcapng *out, const struct control_frame *frame)
+/* @direction: 0: none. */
+static int put_frame(struct pcapng *out, uint32_t interface, uint64_t time_ns,
+		     const struct control_frame *frame, const char *comment, uint32_t direction)
 {
 	struct block block;
-	uint32_t number = 0;
-	int err;
 
-	while (number < out->n_interfaces && out->interfaces[number] != frame->ifindex)
-		number++;
-	if (number == out->n_interfaces) {
-		err = begin_interface(out, frame);
-		if (err)
-			return err;
-	}
 	block_begin(&block, BLOCK_FRAME);
-	put_word(&block, number);
-	put_word(&block, (uint32_t)(frame->time_ns >> 32));
-	put_word(&block, (uint32_t)frame->time_ns);
+	put_word(&block, interface);
+	put_word(&block, (uint32_t)(time_ns >> 32));
+	put_word(&block, (uint32_t)time_ns);
 	put_word(&block, frame->len);
 	put_word(&block, frame->frame_len);
 	put(&block, frame->bytes, frame->len);
-	put_description(&block, frame);
+	put_text(&block, OPTION_COMMENT, comment);
+	if (direction)
+		put_option(&block, OPTION_FLAGS, &direction, sizeof(direction));
 	return block_end(&block, out->file);
+}
+
+int pcapng_packet(struct pcapng *out, const struct control_packet *packet, const char *comment)
+{
+	uint32_t number = 0;
+	char came[64];
+	int err = 0;
+
+	while (number < out->n_interfaces && out->interfaces[number] != packet->ifindex)
+		number++;
+	if (number == out->n_interfaces)
+		err = begin_interface(out, packet);
+	snprintf(came, sizeof(came), "packet %u: as it came in", packet->number);
+	if (!err)
+		err = put_frame(out, number, packet->came_ns, &packet->in, came, FLAGS_INBOUND);
+	if (!err)
+		err = put_frame(out, number, packet->left_ns, &packet->out, comment,
+				packet->sent ? FLAGS_OUTBOUND : 0);
+	return err;
 }

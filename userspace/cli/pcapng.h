@@ -26,7 +26,11 @@ struct pcapng {
 /** pcapng_begin() - write the head. Return: 0 or -errno, as all here. @file is the caller's */
 int pcapng_begin(struct pcapng *out, FILE *file, const char *program);
 
-/** pcapng_frame() - write @frame, with the interface before it when it is a new one */
-int pcapng_frame(struct pcapng *out, const struct control_frame *frame);
+/**
+ * pcapng_packet() - write @packet as it came in and as it left, with its interface before it
+ * when that is a new one
+ * @comment: of the frame that left
+ */
+int pcapng_packet(struct pcapng *out, const struct control_packet *packet, const char *comment);
 
 #endif

@@ -30,6 +30,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_simulate,
 	&cmd_stats,
 	&cmd_top,
+	&cmd_trace,
 	&cmd_capture,
 	&cmd_reload,
 	&cmd_save,

@@ -92,6 +92,20 @@ bool value_is_vip(const char *text)
 		      text);
 }
 
+bool value_read_network(const char *what, const char *text, struct config_prefix *prefix)
+{
+	struct config_prefix parsed;
+
+	if (!text)
+		return true;
+	if (text_is_prefix_of_host(text))
+		return refuse(what, "has bits set behind its length", text);
+	if (text_split_prefix(text, &parsed))
+		return refuse(what, "must be like 192.0.2.10, 192.0.2.0/24 or 2001:db8::/64", text);
+	*prefix = parsed;
+	return true;
+}
+
 bool value_is_hash(const char *text)
 {
 	enum config_hash hash;

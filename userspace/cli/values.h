@@ -32,6 +32,9 @@ bool value_is_endpoint(const char *text);
 /* An address with its port; fills the outputs. */
 bool value_read_peer(const char *what, const char *text, struct config_address *address,
 		     uint16_t *port);
+/* An address or a prefix. NULL leaves @prefix as it is. */
+bool value_read_network(const char *what, const char *text, struct config_prefix *prefix);
+
 bool value_read_protocol(const char *text, uint8_t *protocol);
 
 #endif

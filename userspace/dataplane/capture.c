@@ -24,6 +24,7 @@
 struct dataplane_capture {
 	struct capture *state;
 	struct ring_buffer *ring;
+	int labels_fd;
 	uint64_t until_ns;
 	uint64_t lost_before;
 	bool (*take)(void *context, const struct captured *copy);
@@ -48,8 +49,9 @@ static bool set_until(struct capture *state, uint64_t from, uint64_t to)
 static int on_record(void *context, void *record, size_t len)
 {
 	struct dataplane_capture *capture = context;
+	const struct captured *copy = record;
 
-	if (len < sizeof(struct captured))
+	if (len < CAPTURED_HEAD || len < CAPTURED_HEAD + (uint64_t)copy->in.len + copy->out.len)
 		return 0;
 	return capture->take(capture->context, record) ? 0 : -ECANCELED;
 }
@@ -112,8 +114,8 @@ static bool drop(void *context, const struct captured *copy)
 	return true;
 }
 
-/* Take the capture over from nobody, or from who let it end. */
-static int begin(struct dataplane_capture *capture, uint32_t every, struct dataplane_error *error)
+int dataplane_capture_begin(struct dataplane_capture *capture, const struct capture_filter *filter,
+			    uint32_t every, struct dataplane_error *error)
 {
 	struct capture *state = capture->state;
 	uint64_t now = now_ns(), until = __atomic_load_n(&state->until_ns, __ATOMIC_SEQ_CST);
@@ -122,6 +124,8 @@ static int begin(struct dataplane_capture *capture, uint32_t every, struct datap
 	if (until < now) {
 		capture->take = drop;
 		ring_buffer__consume(capture->ring);
+		state->filter = *filter;
+		__atomic_store_n(&state->next, 0, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&state->every, every, __ATOMIC_SEQ_CST);
 	}
 	if (until >= now || !set_until(state, until, now + LIFE_NS))
@@ -131,7 +135,7 @@ static int begin(struct dataplane_capture *capture, uint32_t every, struct datap
 	return 0;
 }
 
-int dataplane_capture_open(struct dataplane_capture **out, const char *pin_dir, uint32_t every,
+int dataplane_capture_open(struct dataplane_capture **out, const char *pin_dir,
 			   struct dataplane_error *error)
 {
 	struct dataplane_capture *capture = calloc(1, sizeof(*capture));
@@ -139,16 +143,17 @@ int dataplane_capture_open(struct dataplane_capture **out, const char *pin_dir, 
 
 	if (!capture)
 		return dataplane_fail(error, -ENOMEM, "out of memory");
+	capture->labels_fd = -1;
 	err = open_state(capture, pin_dir, error);
 	if (!err)
 		err = open_ring(capture, pin_dir, error);
 	if (!err)
-		err = begin(capture, every, error);
-	if (err)
+		err = capture->labels_fd = open_pin(pin_dir, "labels", error);
+	if (err < 0)
 		dataplane_capture_close(capture);
 	else
 		*out = capture;
-	return err;
+	return err < 0 ? err : 0;
 }
 
 int dataplane_capture_read(struct dataplane_capture *capture, int timeout_ms,
@@ -186,11 +191,39 @@ uint64_t dataplane_capture_lost(const struct dataplane_capture *capture)
 	return __atomic_load_n(&capture->state->lost, __ATOMIC_RELAXED) - capture->lost_before;
 }
 
+int dataplane_capture_label(const struct dataplane_capture *capture, enum label_kind kind,
+			    uint32_t id, struct label *label)
+{
+	const struct label_key key = {.kind = kind, .id = id};
+
+	return bpf_map_lookup_elem(capture->labels_fd, &key, label) ? -errno : 0;
+}
+
+int dataplane_capture_find_backend(const struct dataplane_capture *capture, const char *pool,
+				   const char *name, uint32_t *id)
+{
+	struct label_key key, *last = NULL;
+	struct label label;
+	int found = 0;
+
+	for (; !bpf_map_get_next_key(capture->labels_fd, last, &key); last = &key) {
+		if (key.kind != LABEL_BACKEND ||
+		    bpf_map_lookup_elem(capture->labels_fd, &key, &label) ||
+		    strcmp(label.backend, name) != 0 || (pool && strcmp(label.pool, pool) != 0))
+			continue;
+		*id = key.id;
+		found++;
+	}
+	return found == 1 ? 0 : found ? -ENOTUNIQ : -ENOENT;
+}
+
 void dataplane_capture_close(struct dataplane_capture *capture)
 {
 	if (!capture)
 		return;
 	ring_buffer__free(capture->ring);
+	if (capture->labels_fd >= 0)
+		close(capture->labels_fd);
 	if (capture->state) {
 		if (capture->until_ns)
 			set_until(capture->state, capture->until_ns, 0);
