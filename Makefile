@@ -184,7 +184,7 @@ install: all
 
 test-deb:
 	$(Q)scripts/install-deps build demo test deb
-	$(Q)$(MAKE) --no-print-directory all test-programs
+	$(Q)$(MAKE) --no-print-directory all $(NETNS_TOOLS)
 	$(Q)B=$(B) tests/deb/run
 
 # The mail address is that of who builds, if DEBEMAIL says it.

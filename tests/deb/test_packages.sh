@@ -56,6 +56,8 @@ cannot_execute() {
 		grep "failed to execute $1: Permission denied"
 }
 
+journal_has() { inside journalctl --no-pager -o cat -u ringlbd "RINGLB_EVENT=$1" | grep -v '^-- No entries'; }
+
 works() { diff <(ask tcp "$1" 80 "$2" 30) <(predict tcp "$1" 80 "$2" 30); }
 
 # What of ours is in the container, but for what dpkg and the journal remember.
@@ -121,6 +123,8 @@ check "exposure, of systemd-analyze security, is $exposure, at most 3" awk "BEGI
 sed -i '0,/name: b2/s//&\n        weight: 0.5/' "$CONFIG"
 check 'reload' inside systemctl reload ringlbd
 check 'changes the weight' is "$(answer '[.[] | select(.name == "b2") | .weight] | unique | @csv' backend list)" '"0.5","1"'
+check 'and is an event in the journal' wait_for 5 journal_has changed
+check 'no event has another name' refused journal_has nonsense
 cp "$CONFIG" "$TOPOLOGY_DIR/good"
 echo 'seed: none' >"$CONFIG"
 check 'a broken file: reload fails' refused inside systemctl reload ringlbd

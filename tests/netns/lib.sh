@@ -294,12 +294,21 @@ download_end() {
 
 # ---- what is live ----
 
+# The id of each live ring: maps of rings are by size.
+ring_ids() {
+	local map
+	for map in $(topology_on_lb sh -c "ls -d $PINS/rings_*"); do
+		topology_on_lb bpftool -j map dump pinned "$map" || return 1
+	done | grep '"key"'
+}
+
 # All that a change could change, without counters of packets that are on their way.
 snapshot() {
 	local map
 	ringlb --json backend list && ringlb --json vip list && ringlb --json pool list || return 1
 	ringlb --json status | jq 'del(.uptime_s)'
-	for map in vips vip_prefixes replies labels rings egress; do
+	for map in vips vip_prefixes replies labels egress; do
 		topology_on_lb bpftool -j map dump pinned "$PINS/$map" || return 1
 	done
+	ring_ids
 }

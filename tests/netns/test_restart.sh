@@ -12,9 +12,6 @@ ids() {
 	done
 }
 
-# The id of each live ring: a restart that changes nothing publishes nothing.
-ring_ids() { topology_on_lb bpftool -j map dump pinned "$PINS/rings" | md5sum; }
-
 counters() { answer '[.vips[].packets, .backends[].packets] | @csv' stats; }
 
 # The same list of numbers, none of them smaller.
@@ -38,6 +35,8 @@ attached() { topology_in lb ip -d link show eth0 | grep -o 'prog/xdp id [0-9]*';
 start two 3
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
+check 'there are rings' ring_ids
+# A restart that changes nothing publishes nothing.
 ids_before=$(ids) rings_before=$(ring_ids) program_before=$(attached)
 
 download_start big4 $NAT4

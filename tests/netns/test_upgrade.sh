@@ -24,7 +24,6 @@ tag() {
 }
 
 attach_ways() { answer '[.interfaces[] | .attach + " " + .mode] | unique | join(",")' status; }
-rings() { topology_on_lb bpftool -j map dump pinned "$PINS/rings" | md5sum; }
 packets() { answer '[.vips[].packets] | @csv' stats; }
 
 # No number of the list is smaller than it was, and those of all streams are larger.
@@ -67,13 +66,13 @@ streams_end() {
 # upgrade WHAT SIGNAL FROM TO
 upgrade() {
 	local what=$1 before rings_before
-	before=$(packets) rings_before=$(rings)
+	before=$(packets) rings_before=$(ring_ids)
 	check "$what: the daemon ends" daemon_end "$2"
 	check "$what: the old program stays" is "$(tag)" "$3"
 	check "$what: the new daemon starts" start_version "$5"
 	check "$what: its program is the only one" is "$(tag)" "$4"
 	check "$what: it is attached as before" is "$(attach_ways)" "$WAYS"
-	check "$what: the rings are those that were" is "$(rings)" "$rings_before"
+	check "$what: the rings are those that were" is "$(ring_ids)" "$rings_before"
 	check "$what: packets are counted, and counters continue" wait_for 5 continues "$before"
 }
 
@@ -88,6 +87,7 @@ check 'the old version starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 OLD_TAG=$(tag) WAYS=$(attach_ways)
 check 'it is attached' test -n "$OLD_TAG"
+check 'there are rings' ring_ids
 check "it is attached as is wanted" is "$WAYS" "${RINGLB_TEST_ATTACH:-${WAYS% *}} native"
 
 streams_start
