@@ -52,9 +52,9 @@ static json_t *parse_query(json_t *request, struct lookup_query *query)
 
 uint16_t api_lookup_member(const struct api_lookup *lookup, uint32_t id)
 {
-	for (uint16_t m = 0; m < lookup->live->ring->n_members; m++)
+	for (size_t m = 0; m < lookup->live->ring->n_members; m++)
 		if (lookup->live->ids[m] == id)
-			return m;
+			return (uint16_t)m;
 	return RING_NONE;
 }
 
