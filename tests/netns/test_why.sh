@@ -16,12 +16,30 @@ config_soon() {
 	printf '  idle_other: 60s\n'
 }
 
+PREFIX=10.77.100.64/26 IN=10.77.100.70
+IPIP=10.77.100.3 GUE=10.77.100.4 GUE6=fd77:100::4 QUIC=10.77.100.5
+
+# Beside the usual pools: tunnels, a prefix, and backends that QUIC connection ids name.
+write_more() {
+	write_config 2 | sed '/^vips:/,$d'
+	config_pool ipip ipip 10.77.2. 0 1 2
+	config_pool gue gue fd77:2:: 0 1 2
+	config_pool quic dr 10.77.2. 0 1 2 |
+		sed -E 's/^( *)address: "10.77.2.1([12])"$/&\n\1quic_id: "0:12a\2"/'
+	write_config 2 | sed -n '/^vips:/,$p'
+	config_vip $IPIP tcp 80 ipip
+	config_vip $GUE udp 7000-7010 gue
+	config_vip $GUE6 tcp any gue
+	config_vip $PREFIX tcp any dr4
+	config_vip $QUIC udp 443 quic
+}
+
 # agrees FLOWS 'VIP...' [NAME...]: the counters NAME were raised, too
 agrees() {
 	local flows=$1 vips=$2
 	shift 2
 	# shellcheck disable=SC2086 # words
-	topology_on_lb "$ROOT/tests/netns/why.py" "$SOCKET" eth0 "$flows" $CLIENT4 $CLIENT6 $vips \
+	topology_on_lb "$ROOT/tests/netns/why.py" "$SOCKET" "${INGRESS:-eth0}" "$flows" $CLIENT4 $CLIENT6 $vips \
 		--see "$@"
 }
 
@@ -37,12 +55,20 @@ says() {
 	ringlb why "$@" | tee "$TOPOLOGY_DIR/why" && grep -qE -- "$pattern" "$TOPOLOGY_DIR/why"
 }
 
-start one 3
-write_config 2 >"$CONFIG"
+start two 3
+write_more >"$CONFIG"
 check 'the daemon starts' daemon_start
 check 'all backends are up' wait_for 5 all_up
 
-check 'settled arcs: as the packets go' agrees 42 "$VIPS" TX_BACKEND b1 b2 sent by-owner
+check 'settled arcs: as the packets go' agrees 42 "$VIPS" REDIRECT_BACKEND b1 b2 sent by-owner
+INGRESS=eth1
+check 'from the side of the backends' agrees 14 "$VIPS" TX_BACKEND b1 b2 sent by-owner
+INGRESS=eth0
+check 'tunnels, with the outer header' agrees 24 "tcp/$IPIP/80 udp/$GUE/7003 tcp/$GUE6/9" b1 b2 sent
+check 'a prefix' agrees 8 "tcp/$IN/80 tcp/$IN/9" b1 b2
+check 'is named' says "^vip +$PREFIX:0/tcp: by address $PREFIX, ports any" $CLIENT4:4000 $IN:80
+check 'by connection ids' agrees 8 "udp/$QUIC/443/0012a1ee udp/$QUIC/443/0012a2ee" ID by-connection-id b1 b2
+check 'that name nobody' agrees 8 "udp/$QUIC/443/0012adee udp/$QUIC/443/2012" UNKNOWN UNROUTABLE by-owner
 check 'no VIP: left to the kernel' agrees 4 "tcp/$NAT4/81 udp/10.77.100.99/53" PASS_NOT_VIP passed
 check 'it says so' says '^because +no VIP has this address' $CLIENT4:4000 $NAT4:81
 check 'and which VIPs are near' says "^there is +$NAT4:80/tcp" $CLIENT4:4000 $NAT4:81
@@ -69,6 +95,11 @@ check 'b3 is up' wait_for 5 all_up
 check 'moving arcs: remembered, new, old, promoted' agrees 84 "$VIPS" HIT NEW OLD PROMOTED ASKED \
 	by-remembered by-previous by-owner b3
 
+check 'a backend drains' ringlb backend drain b3 --pool dr6
+check 'old flows stay, new ones go elsewhere' agrees 20 "tcp/$DR6/80" ASKED UNKNOWN b1 b2
+check 'one leaves at once' ringlb backend remove b2 --pool nat6 --now
+check 'its flows go to others' agrees 20 "tcp/$NAT6/80" b1 b3
+
 for pool in dr4 nat4; do
 	check "$pool: nobody has a weight" ringlb backend weight b1 0 --pool $pool
 	check "$pool: nobody has a weight" ringlb backend weight b2 0 --pool $pool
@@ -90,6 +121,6 @@ check 'why says that it is one' says "^vip +none, but the source is a nat backen
 	10.77.2.11:8080 $CLIENT4:4000
 
 check 'an interface goes without the program' topology_on_lb ip link set eth0 xdp off
-check 'why says that' says '^but +no program is on eth0' $CLIENT4:4000 $DR4:80
+check 'why says that' says '^but +no program is on eth0:' $CLIENT4:4000 $DR4:80
 check 'bad addresses are refused' refused ringlb why $CLIENT4 $DR4:80
 finish

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Hold what `why` says against the live program, in the load balancer's namespace.
 
-Usage: why.py SOCKET INTERFACE FLOWS CLIENT4 CLIENT6 PROTO/VIP/PORT... [--see NAME...]
+Usage: why.py SOCKET INTERFACE FLOWS CLIENT4 CLIENT6 PROTO/VIP/PORT[/CID]... [--see NAME...]
 
 For flows to each VIP, in turn: ask why; have the program on INTERFACE handle one such packet
 (BPF_PROG_RUN, so nothing else is about); see that the counters which grew are those that were
 named, each by one, and that the frame leaves for the MAC address that was named. The TCP flags
-vary; a client may be ADDRESS@PORT. Each NAME must have been among the counters. Prints one line for each thing that differs.
+vary; a client may be ADDRESS@PORT; a CID is the connection id of QUIC packets. Each NAME must have been among the counters. Prints one line for each thing that differs.
 """
 import collections
 import ipaddress
@@ -79,16 +79,30 @@ class Program:
             return said["retval"], file.read()
 
 
-def build(program, proto, source, to, flags):
+def payload_of(cid):
+    """Of a datagram: a QUIC packet with a short header, or what is none."""
+    return b"\x40" + bytes.fromhex(cid) + bytes(20) if cid else b"\xc0" + b"x" * 20
+
+
+def build(program, proto, source, to, flags, cid):
     version = IPv6 if ":" in to[0] else IP
     transport = TCP(sport=source[1], dport=to[1], flags=flags) if proto == "tcp" else \
-        UDP(sport=source[1], dport=to[1]) / (b"\xc0" + b"x" * 20)
+        UDP(sport=source[1], dport=to[1]) / payload_of(cid)
     return bytes(Ether(src="02:00:00:00:00:99", dst=program.mac) /
                  version(src=source[0], dst=to[0]) / transport)
 
 
 def endpoint(address, port):
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def same_outer(outer, frame):
+    """Are these the outer addresses, and ports, of @frame?"""
+    packet = Ether(frame).payload
+    got = {"source": packet.src, "destination": packet.dst}
+    if "source_port" in outer:
+        got |= {"source_port": packet[UDP].sport, "destination_port": packet[UDP].dport}
+    return got == outer
 
 
 def case_of(answer, proto, flags):
@@ -119,12 +133,12 @@ class Check:
         if self.wrong < 10:
             print(what, *details)
 
-    def packet(self, proto, source, to, flags):
+    def packet(self, proto, source, to, flags, cid):
         answer = self.daemon.ask("why", protocol=proto, source=endpoint(*source),
-                                 destination=endpoint(*to))
+                                 destination=endpoint(*to), **({"quic_cid": cid} if cid else {}))
         case = case_of(answer, proto, flags)
         before = self.daemon.counts()
-        retval, out = self.program.run(build(self.program, proto, source, to, flags))
+        retval, out = self.program.run(build(self.program, proto, source, to, flags, cid))
         after = self.daemon.counts()
         grown = {name: after[name] - before[name] for name in after
                  if after[name] != before[name] and name not in NOISE}
@@ -144,6 +158,8 @@ class Check:
             self.differs(what, "action", retval, "for", verdict)
         if case["outcome"] == "sent" and out[:6].hex(":") != case["mac"]:
             self.differs(what, "went to", out[:6].hex(":"), "not to", case["mac"])
+        if "outer" in case and not same_outer(case["outer"], out):
+            self.differs(what, "outer", case["outer"], "of", out.hex())
 
 
 def main():
@@ -155,13 +171,14 @@ def main():
     path, interface, flows, client4, client6, *vips = arguments
     check, dice = Check(path, interface), random.Random(5)
     for number in range(int(flows)):
-        proto, vip, port = vips[number % len(vips)].split("/")
+        proto, vip, port, *cid = vips[number % len(vips)].split("/")
         version = ipaddress.ip_address(vip).version
         source, _, given = (client6 if version == 6 else client4).partition("@")
         source = (source, int(given or dice.randrange(1024, 65536)))
         # The same flow again: what was remembered of it counts then.
         for _ in range(3):
-            check.packet(proto, source, (vip, int(port)), dice.choice(KINDS))
+            check.packet(proto, source, (vip, int(port)), dice.choice(KINDS),
+                         cid[0] if cid else None)
     print(f"{check.packets} packets, {check.wrong} differ;", dict(check.seen))
     missing = [name for name in must if not check.seen[name]]
     if missing:

@@ -37,9 +37,10 @@ static const char *text_hashed(const char *hashed)
 static void print_vip(const json_t *result)
 {
 	const json_t *matched = json_object_get(result, "matched");
+	const char *ports = answer_text(matched, "ports");
 
 	line("vip", "%s: by address %s, ports %s", answer_text(result, "vip"),
-	     answer_text(matched, "address"), answer_text(matched, "ports"));
+	     answer_text(matched, "address"), strcmp(ports, "0") != 0 ? ports : "any");
 	line("pool", "%s (%s), " I " positions, generation " I, answer_text(result, "pool"),
 	     answer_text(result, "forward"), answer_integer(result, "positions"),
 	     answer_integer(result, "generation"));

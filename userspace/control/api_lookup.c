@@ -14,10 +14,12 @@
 
 #define HEX64_LEN 19
 
-static const char *hex64(uint64_t value, char out[HEX64_LEN])
+json_t *api_lookup_hash(uint64_t value)
 {
-	snprintf(out, HEX64_LEN, "0x%016" PRIx64, value);
-	return out;
+	char text[HEX64_LEN];
+
+	snprintf(text, sizeof(text), "0x%016" PRIx64, value);
+	return json_string(text);
 }
 
 static json_t *parse_cid(json_t *request, struct lookup_query *query)
@@ -75,16 +77,16 @@ void api_lookup_place(const struct api_lookup *lookup, uint16_t member, json_t *
 
 json_t *api_lookup_ring(const struct api_lookup *lookup)
 {
-	char hash[HEX64_LEN], position[HEX64_LEN], text[TEXT_ENDPOINT_LEN];
+	char text[TEXT_ENDPOINT_LEN];
 	const struct dataplane_match *match = &lookup->match;
 	json_t *object;
 
-	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:b}", "vip",
+	object = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:b}", "vip",
 			   text_vip(lookup->vip, text), "pool", lookup->pool->name, "forward",
 			   text_forward(lookup->pool->forward), "hashed",
 			   text_hash((enum config_hash)match->what), "hash",
-			   hex64(match->hash, hash), "slot", (int)match->slot, "position",
-			   hex64(match->position, position), "moving", (int)match->moving);
+			   api_lookup_hash(match->hash), "slot", (int)match->slot, "position",
+			   api_lookup_hash(match->position), "moving", (int)match->moving);
 	if (lookup->query.cid_len) {
 		json_object_set_new(object, "quic", json_string(quic_count_name(lookup->quic)));
 		json_object_set_new(object, "quic_text",
@@ -112,7 +114,7 @@ json_t *api_lookup_read(struct api *api, json_t *request, struct api_lookup *loo
 {
 	json_t *refusal = parse_query(request, &lookup->query);
 	struct dataplane *dp = api->control->dp;
-	int err;
+	int err, quic;
 
 	if (refusal)
 		return refusal;
@@ -125,9 +127,12 @@ json_t *api_lookup_read(struct api *api, json_t *request, struct api_lookup *loo
 	    lookup->found != -EBADMSG)
 		err = lookup->found;
 	if (!err && lookup->found != -ENOENT && lookup->query.cid_len) {
-		lookup->quic = dataplane_match_quic(dp, &lookup->match, lookup->query.cid,
-						    lookup->query.cid_len, &lookup->match.backend);
-		err = lookup->quic < 0 ? lookup->quic : 0;
+		quic = dataplane_match_quic(dp, &lookup->match, lookup->query.cid,
+					    lookup->query.cid_len, &lookup->match.backend);
+		if (quic < 0)
+			err = quic;
+		else
+			lookup->quic = (enum quic_count)quic;
 	}
 	if (err)
 		return server_error("cannot read the live maps: %s", strerror(-err));

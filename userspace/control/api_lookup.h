@@ -10,7 +10,7 @@
  * @found: of dataplane_lookup(): 0, -ENOENT if no VIP matches, -ENODATA, -EBADMSG
  * @match: as far as it was found; its backend is the owner, or whom the connection id names
  * @owner: id of the arc's owner
- * @quic: enum quic_count of the query's connection id, if it has one
+ * @quic: what comes of the query's connection id, if it has one
  * @vip, @pool: of the running configuration; NULL if no VIP matches
  * @live: of @pool
  */
@@ -21,7 +21,7 @@ struct api_lookup {
 	int found;
 	struct dataplane_match match;
 	uint32_t owner;
-	int quic;
+	enum quic_count quic;
 	const struct config_vip *vip;
 	const struct config_pool *pool;
 	const struct control_pool *live;
@@ -29,6 +29,9 @@ struct api_lookup {
 
 /** api_lookup_read() - fill @lookup for a request. Return: NULL, or the answer that refuses it. */
 json_t *api_lookup_read(struct api *api, json_t *request, struct api_lookup *lookup);
+
+/** api_lookup_hash() - as hashes travel: "0x" and 16 digits */
+json_t *api_lookup_hash(uint64_t value);
 
 /** api_lookup_ring() - members `vip` to `moving` of the answer; only if it was found */
 json_t *api_lookup_ring(const struct api_lookup *lookup);

@@ -2,10 +2,8 @@
 /* Why a flow goes where it goes, or does not: each stage of its packets' way, by the live maps. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config/match.h"
@@ -14,16 +12,6 @@
 #include "control/change.h"
 #include "control/server.h"
 #include "control/why.h"
-
-#define HEX64_LEN 19
-
-static json_t *hex64(uint64_t value)
-{
-	char text[HEX64_LEN];
-
-	snprintf(text, sizeof(text), "0x%016" PRIx64, value);
-	return json_string(text);
-}
 
 static json_t *member_name(const struct api_lookup *lookup, uint32_t id)
 {
@@ -58,8 +46,8 @@ static json_t *arc_json(const struct api_lookup *lookup)
 
 	if (!match->len)
 		return json_null();
-	return json_pack("{s:o, s:o, s:f, s:o, s:o}", "first", hex64(match->first), "last",
-			 hex64(match->position), "share",
+	return json_pack("{s:o, s:o, s:f, s:o, s:o}", "first", api_lookup_hash(match->first),
+			 "last", api_lookup_hash(match->position), "share",
 			 (double)(match->position - match->first + 1) / 0x1p64, "owner",
 			 member_name(lookup, lookup->owner), "moving", moving_json(lookup));
 }

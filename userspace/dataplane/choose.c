@@ -94,17 +94,17 @@ static void pick(const struct dataplane *dp, const struct dataplane_match *match
 {
 	uint16_t learns = match->flags & (tcp ? MOVE_LEARN_TCP : MOVE_LEARN_OTHER);
 
-	if (!(match->flags & (MOVE_LEARN_TCP | MOVE_LEARN_OTHER))) {
-		choice->flow_counts |= bit(FLOW_UNKNOWN);
-	} else if (opens) {
+	if (opens && match->flags & (MOVE_LEARN_TCP | MOVE_LEARN_OTHER)) {
 		choice->flow_counts |= bit(FLOW_NEW);
-	} else if (learns && live_backend(dp, previous)) {
-		choice->flow_counts |= bit(FLOW_OLD);
-		choice->backend = previous;
-		choice->by = DATAPLANE_BY_PREVIOUS;
-	} else {
-		choice->flow_counts |= bit(FLOW_UNKNOWN);
+		return;
 	}
+	if (!learns || !live_backend(dp, previous)) {
+		choice->flow_counts |= bit(FLOW_UNKNOWN);
+		return;
+	}
+	choice->flow_counts |= bit(FLOW_OLD);
+	choice->backend = previous;
+	choice->by = DATAPLANE_BY_PREVIOUS;
 }
 
 struct dataplane_choice dataplane_choose(const struct dataplane *dp,
