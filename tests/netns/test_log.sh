@@ -85,6 +85,7 @@ check 'reload with one change' ringlb reload
 check 'tells it once' one_of 'event=changed by=reload msg="reload: changed weight of backend'
 check 'moving arcs: begin once' one_of 'event=arcs_moving pool=web arcs=[0-9]+ share=0\.[0-9]+'
 check 'and settle once' one_of 'event=arcs_settled pool=web' 20
+check 'nothing of them was told meanwhile' lines_are 'event=arcs_moving pool=web' 1
 echo 'nonsense: 1' >>"$CONFIG"
 check 'a bad file' kill -HUP "$DAEMON"
 check 'is told' one_of "event=not_reloaded by=SIGHUP msg=\"not reloaded: .*nonsense"
