@@ -93,14 +93,14 @@ static inline ptrdiff_t find_by_walk(const struct moves *moves, uint64_t hash)
 	return -1;
 }
 
-/* A ring whose members are named by id, as moves_change() wants it. */
+/* A ring whose members are named by id. */
 static inline struct ring *ring_of_ids(const uint64_t *positions, const uint16_t *ids, size_t len)
 {
 	struct ring_member members[IDS_LEN] = {};
 	struct ring *ring = NULL;
 
 	for (uint16_t id = 0; id < IDS_LEN; id++)
-		moves_name(id, members[id].name);
+		snprintf(members[id].name, sizeof(members[id].name), "%u", id);
 	assert_int_equal(
 		ring_from_positions(&ring, UINT64_MAX, members, IDS_LEN, positions, ids, len), 0);
 	return ring;
@@ -122,6 +122,20 @@ static inline void list_ids(const struct ring *ring, uint32_t *ids)
 {
 	for (size_t m = 0; m < ring->n_members; m++)
 		ids[m] = id_of_member(ring, (uint16_t)m);
+}
+
+/* moves_change() between two rings whose members are named by id. */
+static inline int change_moves(struct moves *out, const struct moves *now,
+			       const struct ring *before, const struct ring *after,
+			       const struct moves_terms *terms)
+{
+	uint32_t old_ids[IDS_LEN], new_ids[IDS_LEN];
+	const struct moves_ring from = {before->positions, before->owners, old_ids, before->len};
+	const struct moves_ring to = {after->positions, after->owners, new_ids, after->len};
+
+	list_ids(before, old_ids);
+	list_ids(after, new_ids);
+	return moves_change(out, now, &from, &to, terms);
 }
 
 #endif

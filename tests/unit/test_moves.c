@@ -105,7 +105,7 @@ static void change_to(struct chain *chain, struct ring *ring, const struct moves
 {
 	struct moves next = {};
 
-	assert_int_equal(moves_change(&next, &chain->moves, chain->ring, ring, terms), 0);
+	assert_int_equal(change_moves(&next, &chain->moves, chain->ring, ring, terms), 0);
 	for (size_t i = 0; i < chain->n_places; i++) {
 		struct place *place = &chain->places[i];
 

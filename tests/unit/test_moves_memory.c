@@ -27,7 +27,7 @@ static const struct moves_terms terms = {.now_ms = 1, .tcp_learn_ms = 9, .other_
 
 static int call_change(const struct fixture *fixture, struct outputs *outputs)
 {
-	return moves_change(&outputs->moves, &fixture->moves, fixture->other, fixture->third,
+	return change_moves(&outputs->moves, &fixture->moves, fixture->other, fixture->third,
 			    &terms);
 }
 
@@ -79,7 +79,7 @@ static void fixture_init(struct fixture *fixture)
 		.third = random_ring(&rng),
 	};
 	list_ids(fixture->other, fixture->ids);
-	assert_int_equal(moves_change(&fixture->moves, &none, fixture->old, fixture->other, &terms),
+	assert_int_equal(change_moves(&fixture->moves, &none, fixture->old, fixture->other, &terms),
 			 0);
 	assert_true(fixture->moves.len > 200);
 }
@@ -108,7 +108,7 @@ static int call_short_of_memory(const struct fixture *fixture, call_under_test c
 static const struct {
 	call_under_test call;
 	long min_allocations;
-} calls[] = {{call_change, 8}, {call_merge, 4}, {call_read, 2}, {call_claims, 1}};
+} calls[] = {{call_change, 3}, {call_merge, 4}, {call_read, 2}, {call_claims, 1}};
 
 static void test_every_allocation_fails(void **state)
 {

@@ -163,51 +163,6 @@ static int fill_pool(struct change *change, const struct config_pool *from,
 	return err ? err : load_prepare(change->control, from, pool);
 }
 
-/* A ring whose members are named by id, as moves_change() compares them. */
-static int name_by_id(struct ring **out, const uint64_t *positions, const uint16_t *owners,
-		      size_t len, const uint32_t *ids, size_t n_members)
-{
-	struct ring_member *members = calloc(n_members + 1, sizeof(*members));
-	int err;
-
-	if (!members)
-		return -ENOMEM;
-	for (size_t m = 0; m < n_members; m++)
-		moves_name((uint16_t)ids[m], members[m].name);
-	err = ring_from_positions(out, UINT64_MAX, members, n_members, positions, owners, len);
-	free(members);
-	return err;
-}
-
-/* The same of the live ring, whose owners are ids. */
-static int name_live(struct ring **out, const struct dataplane_ring *live)
-{
-	uint16_t *index = malloc((BACKEND_NONE + 1) * sizeof(*index));
-	uint32_t *ids = malloc((BACKEND_NONE + 1) * sizeof(*ids));
-	uint16_t *owners = malloc((live->len + 1) * sizeof(*owners));
-	/* In an empty ring whose last backend drains, nobody owns the positions. */
-	size_t len = live->len && live->owners[0] != BACKEND_NONE ? live->len : 0, n_members = 0;
-	int err = index && ids && owners ? 0 : -ENOMEM;
-
-	if (!err)
-		memset(index, 0xff, (BACKEND_NONE + 1) * sizeof(*index));
-	for (size_t slot = 0; slot < len && !err; slot++) {
-		uint16_t id = live->owners[slot];
-
-		if (index[id] == BACKEND_NONE) {
-			index[id] = (uint16_t)n_members;
-			ids[n_members++] = id;
-		}
-		owners[slot] = index[id];
-	}
-	if (!err)
-		err = name_by_id(out, live->positions, owners, len, ids, n_members);
-	free(index);
-	free(ids);
-	free(owners);
-	return err;
-}
-
 /* What moves in the live ring. */
 static int read_moves(struct moves *moves, const struct dataplane_ring *live)
 {
@@ -248,21 +203,24 @@ static int change_moves(const struct change *change, struct control_pool *pool,
 		.tcp_learn_ms = change->next->flows.learn_tcp_ms,
 		.other_learn_ms = change->next->flows.learn_other_ms,
 	};
-	struct ring *old_ring = NULL, *new_ring = NULL;
+	const struct moves_ring old_ring = {
+		.positions = live->positions,
+		.owners = live->owners,
+		.len = live->len,
+	};
+	const struct moves_ring new_ring = {
+		.positions = pool->ring->positions,
+		.owners = pool->ring->owners,
+		.ids = pool->ids,
+		.len = pool->ring->len,
+	};
 	bool *dead = list_dead(pool);
 	struct moves now = {};
 	int err = dead ? read_moves(&now, live) : -ENOMEM;
 
 	terms.dead = dead;
 	if (!err)
-		err = name_live(&old_ring, live);
-	if (!err)
-		err = name_by_id(&new_ring, pool->ring->positions, pool->ring->owners,
-				 pool->ring->len, pool->ids, pool->ring->n_members);
-	if (!err)
-		err = moves_change(&pool->moves, &now, old_ring, new_ring, &terms);
-	ring_free(old_ring);
-	ring_free(new_ring);
+		err = moves_change(&pool->moves, &now, &old_ring, &new_ring, &terms);
 	moves_release(&now);
 	free(dead);
 	return err;

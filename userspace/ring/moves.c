@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ring/moves.h"
 
@@ -14,19 +12,15 @@ struct stretch {
 	uint16_t new_id;
 };
 
-const char *moves_name(uint16_t id, char name[RING_NAME_MAX + 1])
-{
-	memset(name, 0, RING_NAME_MAX + 1);
-	snprintf(name, RING_NAME_MAX + 1, "%u", id);
-	return name;
-}
-
-static uint16_t member_id(const struct ring *ring, uint16_t owner)
-{
-	if (owner == RING_NONE)
-		return RING_NONE;
-	return (uint16_t)strtoul(ring->members[owner].name, NULL, 10);
-}
+/* Both rings from 0 to the top, by stretches without a position. */
+struct walk {
+	const struct moves_ring *old_ring;
+	const struct moves_ring *new_ring;
+	size_t old_slot;
+	size_t new_slot;
+	uint64_t first; /* of the next stretch */
+	bool over;
+};
 
 bool moves_learning(const struct move *move)
 {
@@ -119,32 +113,77 @@ static int add_piece(struct moves *out, uint64_t first, uint64_t last, const str
 	return moves_add(out, &move);
 }
 
-/* Walk both ascending lists at once, a piece at a time that lies in the same of each. */
-static int sweep(struct moves *out, const struct moves *now, const struct stretch *stretches,
-		 size_t n_stretches, const struct moves_terms *terms)
+static uint16_t id_at(const struct moves_ring *ring, size_t slot)
 {
+	uint16_t owner;
+
+	if (!ring->len)
+		return RING_NONE;
+	owner = ring->owners[slot < ring->len ? slot : 0];
+	return ring->ids && owner != RING_NONE ? (uint16_t)ring->ids[owner] : owner;
+}
+
+static uint64_t end_at(const struct moves_ring *ring, size_t slot)
+{
+	return slot < ring->len ? ring->positions[slot] : UINT64_MAX;
+}
+
+static size_t skip_position(const struct moves_ring *ring, size_t slot, uint64_t position)
+{
+	while (slot < ring->len && ring->positions[slot] == position)
+		slot++;
+	return slot;
+}
+
+/* The next stretch with two owners. Return: false if there is none. */
+static bool next_stretch(struct walk *walk, struct stretch *out)
+{
+	while (!walk->over) {
+		uint64_t old_end = end_at(walk->old_ring, walk->old_slot);
+		uint64_t new_end = end_at(walk->new_ring, walk->new_slot);
+
+		out->first = walk->first;
+		out->last = old_end < new_end ? old_end : new_end;
+		out->old_id = id_at(walk->old_ring, walk->old_slot);
+		out->new_id = id_at(walk->new_ring, walk->new_slot);
+		walk->old_slot = skip_position(walk->old_ring, walk->old_slot, out->last);
+		walk->new_slot = skip_position(walk->new_ring, walk->new_slot, out->last);
+		walk->first = out->last + 1;
+		walk->over = out->last == UINT64_MAX;
+		if (out->old_id != out->new_id)
+			return true;
+	}
+	return false;
+}
+
+/* Walk both ascending lists at once, a piece at a time that lies in the same of each. */
+static int sweep(struct moves *out, const struct moves *now, struct walk *walk,
+		 const struct moves_terms *terms)
+{
+	struct stretch stretch;
+	bool changes = next_stretch(walk, &stretch);
 	uint64_t at = 0;
-	size_t m = 0, s = 0;
+	size_t m = 0;
 	int err = 0;
 
 	while (!err) {
 		const struct move *was = m < now->len ? &now->list[m] : NULL;
-		const struct stretch *stretch = s < n_stretches ? &stretches[s] : NULL;
 		uint64_t last = UINT64_MAX;
 
-		if (!was && !stretch)
+		if (!was && !changes)
 			break;
 		/* The piece ends where either list begins or ends something. */
 		if (was)
 			last = was->first > at ? was->first - 1 : was->last;
-		if (stretch && stretch->first > at && stretch->first - 1 < last)
-			last = stretch->first - 1;
-		if (stretch && stretch->first <= at && stretch->last < last)
-			last = stretch->last;
+		if (changes && stretch.first > at && stretch.first - 1 < last)
+			last = stretch.first - 1;
+		if (changes && stretch.first <= at && stretch.last < last)
+			last = stretch.last;
 		err = add_piece(out, at, last, was && was->first <= at ? was : NULL,
-				stretch && stretch->first <= at ? stretch : NULL, terms);
+				changes && stretch.first <= at ? &stretch : NULL, terms);
 		m += was && was->last == last;
-		s += stretch && stretch->last == last;
+		if (changes && stretch.last == last)
+			changes = next_stretch(walk, &stretch);
 		if (last == UINT64_MAX)
 			break;
 		at = last + 1;
@@ -152,56 +191,13 @@ static int sweep(struct moves *out, const struct moves *now, const struct stretc
 	return err;
 }
 
-/* ring_compare()'s ranges by id and ascending; the one that wraps becomes two. */
-static int list_stretches(const struct ring *old_ring, const struct ring *new_ring,
-			  struct stretch **out, size_t *n_out)
+int moves_change(struct moves *out, const struct moves *now, const struct moves_ring *old_ring,
+		 const struct moves_ring *new_ring, const struct moves_terms *terms)
 {
-	struct ring_range *ranges;
-	struct stretch *stretches;
-	size_t n_ranges, len = 0;
-	int err = ring_compare(old_ring, new_ring, &ranges, &n_ranges);
-
-	if (err)
-		return err;
-	stretches = calloc(n_ranges + 1, sizeof(*stretches));
-	for (size_t i = 0; stretches && i < n_ranges; i++) {
-		/* The range that wraps is the last one; its low end comes first. */
-		if (ranges[i].last >= ranges[i].first)
-			continue;
-		stretches[len++] = (struct stretch){
-			.first = 0,
-			.last = ranges[i].last,
-			.old_id = member_id(old_ring, ranges[i].old_owner),
-			.new_id = member_id(new_ring, ranges[i].new_owner),
-		};
-	}
-	for (size_t i = 0; stretches && i < n_ranges; i++)
-		stretches[len++] = (struct stretch){
-			.first = ranges[i].first,
-			.last = ranges[i].last < ranges[i].first ? UINT64_MAX : ranges[i].last,
-			.old_id = member_id(old_ring, ranges[i].old_owner),
-			.new_id = member_id(new_ring, ranges[i].new_owner),
-		};
-	free(ranges);
-	if (!stretches)
-		return -ENOMEM;
-	*out = stretches;
-	*n_out = len;
-	return 0;
-}
-
-int moves_change(struct moves *out, const struct moves *now, const struct ring *old_ring,
-		 const struct ring *new_ring, const struct moves_terms *terms)
-{
+	struct walk walk = {.old_ring = old_ring, .new_ring = new_ring};
 	struct moves result = {};
-	struct stretch *stretches;
-	size_t n_stretches;
-	int err = list_stretches(old_ring, new_ring, &stretches, &n_stretches);
+	int err = sweep(&result, now, &walk, terms);
 
-	if (err)
-		return err;
-	err = sweep(&result, now, stretches, n_stretches, terms);
-	free(stretches);
 	if (err)
 		moves_release(&result);
 	else

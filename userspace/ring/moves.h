@@ -53,10 +53,21 @@ struct moves_terms {
 };
 
 /**
+ * struct moves_ring - a ring whose owners are told apart by id
+ * @positions: @len of them, ascending; of equal ones the first has the arc
+ * @owners: @len of them: indices into @ids; or, if that is NULL, ids or RING_NONE
+ */
+struct moves_ring {
+	const uint64_t *positions;
+	const uint16_t *owners;
+	const uint32_t *ids;
+	size_t len;
+};
+
+/**
  * moves_change() - the moving arcs after a step from one ring to another
  * @out: receives the new list; moves_release() it
  * @now: what moves already, on top of @old_ring
- * @old_ring, @new_ring: members are named by id, as moves_name() writes it
  *
  * A settled arc that changes its owner starts to learn, with the old owner as
  * previous. One that is learning keeps its previous owner and its times, as the
@@ -65,13 +76,10 @@ struct moves_terms {
  * previous owner has learned, with the owner of the meantime as previous. A dead owner
  * leaves no claim.
  *
- * Return: 0; -EINVAL as ring_compare(); -ENOMEM. On error @out is left as it was.
+ * One pass over both rings. Return: 0; -ENOMEM, then @out is left as it was.
  */
-int moves_change(struct moves *out, const struct moves *now, const struct ring *old_ring,
-		 const struct ring *new_ring, const struct moves_terms *terms);
-
-/** moves_name() - the name of the member with @id. Fills and returns @name. */
-const char *moves_name(uint16_t id, char name[RING_NAME_MAX + 1]);
+int moves_change(struct moves *out, const struct moves *now, const struct moves_ring *old_ring,
+		 const struct moves_ring *new_ring, const struct moves_terms *terms);
 
 /**
  * moves_expire() - end learning times that have passed
