@@ -213,8 +213,8 @@ static void publish_moving(const struct scene *scene, const struct ring *ring, c
 		live.owners[slot] = (uint16_t)ids[ring->owners[slot]];
 		if (ring->owners[slot] != scene->backends - 1)
 			continue;
-		live.moves[slot] = (struct dataplane_move){
-			.asks = true,
+		live.moves[live.n_moves++] = (struct dataplane_move){
+			.slot = (uint32_t)slot,
 			.previous = (uint16_t)ids[ring_owner(before, ring->positions[slot])],
 			.tcp_until_ms = until_ms,
 			.other_until_ms = until_ms,

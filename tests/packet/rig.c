@@ -195,7 +195,7 @@ static struct dataplane_ring lay_out(const struct ring *ring, const uint32_t *id
 	live.len = merged.len;
 	live.positions = merged.positions;
 	live.owners = merged.owners;
-	free(merged.moves);
+	free(merged.moving);
 	return live;
 }
 
@@ -218,13 +218,11 @@ void rig_publish(const struct rig *rig, uint32_t pool, const struct ring *ring, 
 
 bool rig_is_live(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
 {
-	struct dataplane_ring wanted = lay_out(ring, ids), live = {};
-	bool equal =
-		!dataplane_read_ring(rig->dp, pool, &live) && dataplane_ring_equal(&wanted, &live);
+	struct dataplane_ring wanted = lay_out(ring, ids);
+	bool is_live = dataplane_ring_is_live(rig->dp, pool, &wanted);
 
 	dataplane_ring_release(&wanted);
-	dataplane_ring_release(&live);
-	return equal;
+	return is_live;
 }
 
 void rig_set_vip(const struct rig *rig, const struct endpoint *key, uint32_t vip, uint32_t pool)

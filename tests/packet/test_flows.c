@@ -202,13 +202,15 @@ static void publish(uint32_t pool, uint32_t owner, uint32_t previous, uint32_t l
 	uint64_t position = UINT64_MAX;
 	uint16_t owner_id = (uint16_t)owner;
 	struct dataplane_move move = {
-		.asks = owner != previous || owner == NONE,
 		.previous = (uint16_t)previous,
 		.tcp_until_ms = learning & TCP_LEARNS ? INT64_MAX : 0,
 		.other_until_ms = learning & OTHERS_LEARN ? INT64_MAX : 0,
 	};
-	const struct dataplane_ring ring = {
-		.len = 1, .positions = &position, .owners = &owner_id, .moves = &move};
+	const struct dataplane_ring ring = {.len = 1,
+					    .positions = &position,
+					    .owners = &owner_id,
+					    .moves = &move,
+					    .n_moves = owner != previous || owner == NONE};
 	int fd = -1;
 
 	assert_int_equal(dataplane_prepare_ring(rig.dp, &ring, &fd), 0);

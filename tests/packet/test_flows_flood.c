@@ -25,12 +25,13 @@ static void publish(uint32_t owner, uint32_t previous, int64_t until_ms)
 {
 	uint64_t position = UINT64_MAX;
 	uint16_t owner_id = (uint16_t)owner;
-	struct dataplane_move move = {true, (uint16_t)previous, until_ms, until_ms};
+	struct dataplane_move move = {0, (uint16_t)previous, until_ms, until_ms};
 	const struct dataplane_ring ring = {.seed = SEED,
 					    .len = 1,
 					    .positions = &position,
 					    .owners = &owner_id,
-					    .moves = &move};
+					    .moves = &move,
+					    .n_moves = 1};
 	int fd = -1;
 
 	assert_int_equal(dataplane_prepare_ring(rig.dp, &ring, &fd), 0);

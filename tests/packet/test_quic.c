@@ -169,10 +169,12 @@ static void set_ids(void)
 static void publish(uint16_t owner, bool moving)
 {
 	uint64_t position = UINT64_MAX;
-	struct dataplane_move move = {
-		.asks = true, .previous = PREVIOUS, .other_until_ms = INT64_MAX};
-	const struct dataplane_ring ring = {
-		.len = 1, .positions = &position, .owners = &owner, .moves = moving ? &move : NULL};
+	struct dataplane_move move = {.previous = PREVIOUS, .other_until_ms = INT64_MAX};
+	const struct dataplane_ring ring = {.len = 1,
+					    .positions = &position,
+					    .owners = &owner,
+					    .moves = &move,
+					    .n_moves = moving};
 	int fd = -1;
 
 	rig_require(dataplane_prepare_ring(rig.dp, &ring, &fd) == 0, "cannot prepare a ring");

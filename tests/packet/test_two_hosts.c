@@ -92,12 +92,15 @@ static void publish(size_t host, const struct ring *ring, const struct moves *no
 	live.len = merged.len;
 	live.positions = merged.positions;
 	live.owners = merged.owners;
-	if (now->len)
-		live.moves = calloc(merged.len, sizeof(*live.moves));
-	for (size_t slot = 0; live.moves && slot < merged.len; slot++)
-		if (merged.moves[slot] >= 0)
-			live.moves[slot] = (struct dataplane_move){
-				true, now->list[merged.moves[slot]].previous, learning, learning};
+	live.moves = calloc(merged.n_moving + 1, sizeof(*live.moves));
+	live.n_moves = merged.n_moving;
+	for (size_t i = 0; i < merged.n_moving; i++)
+		live.moves[i] = (struct dataplane_move){
+			.slot = merged.moving[i].slot,
+			.previous = now->list[merged.moving[i].move].previous,
+			.tcp_until_ms = learning,
+			.other_until_ms = learning,
+		};
 	assert_int_equal(dataplane_prepare_ring(hosts[host].dp, &live, &fd), 0);
 	assert_int_equal(dataplane_publish_ring(hosts[host].dp, MOVING_POOL, fd), 0);
 	free(live.moves);

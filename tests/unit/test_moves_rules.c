@@ -212,7 +212,9 @@ static void test_merge_is_bounded(void **state)
 	assert_int_equal(merged.len, RING_POSITIONS_MAX_LEN);
 	assert_int_equal(merged.positions[1], 5);
 	assert_int_equal(merged.positions[2], 7);
-	assert_int_equal(merged.moves[2], 0);
+	assert_int_equal(merged.n_moving, 1);
+	assert_int_equal(merged.moving[0].slot, 2);
+	assert_int_equal(merged.moving[0].move, 0);
 	moving_ring_release(&merged);
 	moves_release(&moves);
 	free(ring.positions);

@@ -168,16 +168,15 @@ static int read_moves(struct moves *moves, const struct dataplane_ring *live)
 {
 	int err = 0;
 
-	for (size_t slot = 0; live->moves && slot < live->len && !err; slot++) {
-		const struct dataplane_move *from = &live->moves[slot];
-		struct move move = {
+	for (size_t i = 0; i < live->n_moves && !err; i++) {
+		const struct dataplane_move *from = &live->moves[i];
+		const struct move move = {
 			.previous = from->previous,
 			.tcp_until_ms = from->tcp_until_ms,
 			.other_until_ms = from->other_until_ms,
 		};
 
-		if (from->asks)
-			err = moves_read(moves, live->positions, slot, &move);
+		err = moves_read(moves, live->positions, from->slot, &move);
 	}
 	return err;
 }
@@ -251,19 +250,15 @@ int change_move_pool(struct change *change, struct control_pool *pool)
 static int list_slot_moves(struct dataplane_ring *ring, const struct moving_ring *merged,
 			   const struct moves *moves)
 {
-	if (!moves->len)
-		return 0;
-	ring->moves = calloc(merged->len + 1, sizeof(*ring->moves));
+	ring->moves = malloc((merged->n_moving + 1) * sizeof(*ring->moves));
 	if (!ring->moves)
 		return -ENOMEM;
-	for (size_t slot = 0; slot < merged->len; slot++) {
-		const struct move *move;
+	ring->n_moves = merged->n_moving;
+	for (size_t i = 0; i < merged->n_moving; i++) {
+		const struct move *move = &moves->list[merged->moving[i].move];
 
-		if (merged->moves[slot] < 0)
-			continue;
-		move = &moves->list[merged->moves[slot]];
-		ring->moves[slot] = (struct dataplane_move){
-			.asks = true,
+		ring->moves[i] = (struct dataplane_move){
+			.slot = merged->moving[i].slot,
 			.previous = move->previous,
 			.tcp_until_ms = move->tcp_until_ms,
 			.other_until_ms = move->other_until_ms,
@@ -274,7 +269,7 @@ static int list_slot_moves(struct dataplane_ring *ring, const struct moving_ring
 
 int change_load_pool(struct control *control, const struct control_pool *pool, int *fd)
 {
-	struct dataplane_ring ring = {.seed = pool->ring->params.seed}, live = {};
+	struct dataplane_ring ring = {.seed = pool->ring->params.seed};
 	struct moving_ring merged = {};
 	int err = moves_merge(&merged, pool->ring, pool->ids, &pool->moves);
 
@@ -285,10 +280,8 @@ int change_load_pool(struct control *control, const struct control_pool *pool, i
 	ring.positions = merged.positions;
 	ring.owners = merged.owners;
 	err = list_slot_moves(&ring, &merged, &pool->moves);
-	if (!err && (dataplane_read_ring(control->dp, pool->id, &live) ||
-		     !dataplane_ring_equal(&ring, &live)))
+	if (!err && !dataplane_ring_is_live(control->dp, pool->id, &ring))
 		err = dataplane_prepare_ring(control->dp, &ring, fd);
-	dataplane_ring_release(&live);
 	free(ring.moves);
 	moving_ring_release(&merged);
 	return err;

@@ -143,12 +143,11 @@ int dataplane_remove(const char *pin_dir, void (*removed)(void *context, const c
 
 /**
  * struct dataplane_move - what moves in one slot's arc
- * @asks: false: the arc is settled and the rest does not count
  * @previous: backend id, or BACKEND_NONE
  * @tcp_until_ms, @other_until_ms: CLOCK_MONOTONIC; 0: learning is over
  */
 struct dataplane_move {
-	bool asks;
+	uint32_t slot;
 	uint16_t previous;
 	int64_t tcp_until_ms;
 	int64_t other_until_ms;
@@ -159,7 +158,7 @@ struct dataplane_move {
  * @seed: of positions and flow hashes
  * @positions: @len of them, ascending
  * @owners: backend ids, or BACKEND_NONE
- * @moves: @len of them, or NULL if nothing moves
+ * @moves: @n_moves of them, ascending by slot; arcs of other slots are settled
  */
 struct dataplane_ring {
 	uint64_t seed;
@@ -167,6 +166,7 @@ struct dataplane_ring {
 	uint64_t *positions;
 	uint16_t *owners;
 	struct dataplane_move *moves;
+	size_t n_moves;
 };
 
 /**
@@ -193,8 +193,8 @@ int dataplane_publish_ring(struct dataplane *dp, uint32_t pool, int fd);
  */
 int dataplane_read_ring(struct dataplane *dp, uint32_t pool, struct dataplane_ring *ring);
 
-/** dataplane_ring_equal() - true if packets cannot tell the two apart, nor their clocks */
-bool dataplane_ring_equal(const struct dataplane_ring *a, const struct dataplane_ring *b);
+/** dataplane_ring_is_live() - true if what is live in @pool is just @ring, its clocks included */
+bool dataplane_ring_is_live(struct dataplane *dp, uint32_t pool, const struct dataplane_ring *ring);
 
 /** dataplane_ring_release() - free what is inside; the struct is empty afterwards */
 void dataplane_ring_release(struct dataplane_ring *ring);

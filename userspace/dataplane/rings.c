@@ -43,25 +43,23 @@ static int clock_index(struct clocks *clocks, const struct dataplane_move *move)
 	return clocks->len - 2;
 }
 
+/* How @ring's moves are written in a map. */
 static int list_moves(const struct dataplane_ring *ring, struct ring_move *out,
 		      struct clocks *clocks)
 {
-	for (size_t slot = 0; slot < ring->len; slot++) {
-		const struct dataplane_move *move = &ring->moves[slot];
-		int clock;
+	for (size_t i = 0; i < ring->n_moves; i++) {
+		const struct dataplane_move *move = &ring->moves[i];
+		int clock = clock_index(clocks, move);
 
-		if (!move->asks)
-			continue;
-		clock = clock_index(clocks, move);
 		if (clock < 0)
 			return clock;
-		out[slot].previous = move->previous;
-		out[slot].clock = (uint16_t)clock;
-		out[slot].flags = MOVE_ASK;
+		out[i].previous = move->previous;
+		out[i].clock = (uint16_t)clock;
+		out[i].flags = MOVE_ASK;
 		if (move->tcp_until_ms)
-			out[slot].flags |= MOVE_LEARN_TCP;
+			out[i].flags |= MOVE_LEARN_TCP;
 		if (move->other_until_ms)
-			out[slot].flags |= MOVE_LEARN_OTHER;
+			out[i].flags |= MOVE_LEARN_OTHER;
 	}
 	return 0;
 }
@@ -74,12 +72,13 @@ static void fill_ring(void *value, const struct ring_header *header,
 
 	memcpy(value, header, sizeof(*header));
 	entries = ring_entries(value);
-	for (size_t slot = 0; slot < ring->len; slot++) {
-		entries[slot].position = ring->positions[slot];
-		entries[slot].owner = ring->owners[slot];
-		if (header->moving)
-			entries[slot].move = moves[slot];
-	}
+	for (size_t slot = 0; slot < ring->len; slot++)
+		entries[slot] = (struct ring_entry){
+			.position = ring->positions[slot],
+			.owner = ring->owners[slot],
+		};
+	for (size_t i = 0; i < ring->n_moves; i++)
+		entries[ring->moves[i].slot].move = moves[i];
 	ring_layout_index(value);
 	if (header->clocks)
 		memcpy(ring_clocks(value), clocks->times, header->clocks * sizeof(*clocks->times));
@@ -128,8 +127,8 @@ int dataplane_prepare_ring(struct dataplane *dp, const struct dataplane_ring *ri
 	int err = 0;
 
 	(void)dp;
-	if (ring->moves) {
-		moves = calloc(ring->len + 1, sizeof(*moves));
+	if (ring->n_moves) {
+		moves = calloc(ring->n_moves, sizeof(*moves));
 		clocks.times = malloc((UINT16_MAX + 1) * sizeof(*clocks.times));
 		err = moves && clocks.times ? list_moves(ring, moves, &clocks) : -ENOMEM;
 	}
@@ -278,41 +277,52 @@ static int live_ring_open(struct dataplane *dp, uint32_t pool, struct live_ring 
 	return -EBADMSG;
 }
 
-static void copy_moves(struct dataplane_ring *ring, const struct ring_header *header,
-		       const struct ring_entry *entries, const int64_t *clocks)
+static size_t count_moves(const struct ring_header *header, const struct ring_entry *entries)
 {
-	for (size_t slot = 0; slot < header->len; slot++) {
-		struct dataplane_move *to = &ring->moves[slot];
-		const struct ring_move *from = &entries[slot].move;
+	size_t count = 0;
 
-		to->previous = from->previous;
-		to->asks = from->flags && from->clock + 1 < header->clocks;
-		if (!to->asks)
-			continue;
-		to->tcp_until_ms = clocks[from->clock];
-		to->other_until_ms = clocks[from->clock + 1];
-	}
+	for (size_t slot = 0; header->moving && slot < header->len; slot++)
+		count += entries[slot].move.flags != 0;
+	return count;
+}
+
+/* What @entry says of its move, whose clocks must be there. */
+static struct dataplane_move move_of(const struct ring_entry *entry, size_t slot,
+				     const int64_t *clocks)
+{
+	return (struct dataplane_move){
+		.slot = (uint32_t)slot,
+		.previous = entry->move.previous,
+		.tcp_until_ms = clocks[entry->move.clock],
+		.other_until_ms = clocks[entry->move.clock + 1],
+	};
+}
+
+static bool moves_in(const struct ring_header *header, const struct ring_entry *entry)
+{
+	return entry->move.flags && entry->move.clock + 1 < header->clocks;
 }
 
 static int copy_ring(struct dataplane_ring *ring, const void *value)
 {
 	const struct ring_header *header = value;
 	const struct ring_entry *entries = ring_entries_of(value);
+	size_t n_moves = count_moves(header, entries);
 
 	ring->seed = header->seed;
 	ring->len = header->len;
 	ring->positions = malloc((ring->len + 1) * sizeof(*ring->positions));
 	ring->owners = malloc((ring->len + 1) * sizeof(*ring->owners));
-	if (header->moving)
-		ring->moves = calloc(ring->len + 1, sizeof(*ring->moves));
-	if (!ring->positions || !ring->owners || (header->moving && !ring->moves))
+	ring->moves = malloc((n_moves + 1) * sizeof(*ring->moves));
+	if (!ring->positions || !ring->owners || !ring->moves)
 		return -ENOMEM;
 	for (size_t slot = 0; slot < ring->len; slot++) {
 		ring->positions[slot] = entries[slot].position;
 		ring->owners[slot] = entries[slot].owner;
+		if (n_moves && moves_in(header, &entries[slot]))
+			ring->moves[ring->n_moves++] =
+				move_of(&entries[slot], slot, ring_clocks_of(value));
 	}
-	if (header->moving)
-		copy_moves(ring, header, entries, ring_clocks_of(value));
 	return 0;
 }
 
@@ -335,25 +345,44 @@ int dataplane_read_ring(struct dataplane *dp, uint32_t pool, struct dataplane_ri
 
 static bool same_move(const struct dataplane_move *a, const struct dataplane_move *b)
 {
-	if (a->asks != b->asks)
-		return false;
-	return !a->asks || (a->previous == b->previous && a->tcp_until_ms == b->tcp_until_ms &&
-			    a->other_until_ms == b->other_until_ms);
+	return a->slot == b->slot && a->previous == b->previous &&
+	       a->tcp_until_ms == b->tcp_until_ms && a->other_until_ms == b->other_until_ms;
 }
 
-bool dataplane_ring_equal(const struct dataplane_ring *a, const struct dataplane_ring *b)
+static bool same_ring(const struct dataplane_ring *ring, const void *value)
 {
-	if (a->seed != b->seed || a->len != b->len || !a->moves != !b->moves)
+	const struct ring_header *header = value;
+	const struct ring_entry *entries = ring_entries_of(value);
+	const int64_t *clocks = ring_clocks_of(value);
+	size_t n_moves = 0;
+
+	if (ring->seed != header->seed || ring->len != header->len)
 		return false;
-	if (!a->len)
-		return true;
-	if (memcmp(a->positions, b->positions, a->len * sizeof(*a->positions)) != 0 ||
-	    memcmp(a->owners, b->owners, a->len * sizeof(*a->owners)) != 0)
-		return false;
-	for (size_t slot = 0; a->moves && slot < a->len; slot++)
-		if (!same_move(&a->moves[slot], &b->moves[slot]))
+	for (size_t slot = 0; slot < ring->len; slot++) {
+		const struct ring_entry *entry = &entries[slot];
+		struct dataplane_move move;
+
+		if (entry->position != ring->positions[slot] || entry->owner != ring->owners[slot])
 			return false;
-	return true;
+		if (!moves_in(header, entry))
+			continue;
+		move = move_of(entry, slot, clocks);
+		if (n_moves == ring->n_moves || !same_move(&ring->moves[n_moves++], &move))
+			return false;
+	}
+	return n_moves == ring->n_moves;
+}
+
+bool dataplane_ring_is_live(struct dataplane *dp, uint32_t pool, const struct dataplane_ring *ring)
+{
+	struct live_ring live = {};
+	bool same;
+
+	if (live_ring_open(dp, pool, &live))
+		return false;
+	same = same_ring(ring, live.value);
+	live_ring_close(&live);
+	return same;
 }
 
 void dataplane_ring_release(struct dataplane_ring *ring)

@@ -128,16 +128,23 @@ struct moves_claim {
 int moves_claims(const struct moves *moves, const uint32_t *ids, size_t n,
 		 struct moves_claim *claims);
 
+/* A slot of a merged ring that moves, and the index in the list of the move it lies in. */
+struct moving_slot {
+	uint32_t slot;
+	uint32_t move;
+};
+
 /**
  * struct moving_ring - positions of a ring and of the edges of its moves, merged
  * @owners: by id
- * @moves: moves[i] is the index in the list of the move that slot i lies in, or -1
+ * @moving: the slots that move, ascending
  */
 struct moving_ring {
 	uint64_t *positions;
 	uint16_t *owners;
-	int32_t *moves;
 	size_t len;
+	struct moving_slot *moving;
+	size_t n_moving;
 };
 
 /**

@@ -27,47 +27,69 @@ static size_t list_edges(const struct moves *moves, uint64_t *edges)
 	return len;
 }
 
+/* Where a merge has come to: all that it needs of the ring and of the moves. */
+struct merge {
+	const struct ring *ring;
+	const uint32_t *ids;
+	const struct moves *moves;
+	size_t slot; /* of the ring */
+	size_t move; /* the first that does not end before the last position */
+};
+
 static int merged_alloc(struct moving_ring *merged, size_t len)
 {
 	merged->positions = malloc((len + 1) * sizeof(*merged->positions));
 	merged->owners = malloc((len + 1) * sizeof(*merged->owners));
-	merged->moves = malloc((len + 1) * sizeof(*merged->moves));
-	return merged->positions && merged->owners && merged->moves ? 0 : -ENOMEM;
+	merged->moving = malloc((len + 1) * sizeof(*merged->moving));
+	return merged->positions && merged->owners && merged->moving ? 0 : -ENOMEM;
 }
 
-static void merged_add(struct moving_ring *merged, uint64_t position, uint16_t owner,
-		       const struct moves *moves)
+/* The id that owns the hashes up to the ring's next position; past the last, the first's. */
+static uint16_t next_owner(const struct merge *merge)
 {
+	const struct ring *ring = merge->ring;
+
+	if (!ring->len)
+		return RING_NONE;
+	return (uint16_t)merge->ids[ring->owners[merge->slot < ring->len ? merge->slot : 0]];
+}
+
+/* Positions arrive in ascending order. */
+static void merged_add(struct moving_ring *merged, struct merge *merge, uint64_t position)
+{
+	const struct moves *moves = merge->moves;
+
 	merged->positions[merged->len] = position;
-	merged->owners[merged->len] = owner;
-	merged->moves[merged->len] = (int32_t)moves_find(moves, position);
+	merged->owners[merged->len] = next_owner(merge);
+	while (merge->move < moves->len && moves->list[merge->move].last < position)
+		merge->move++;
+	if (merge->move < moves->len && moves->list[merge->move].first <= position)
+		merged->moving[merged->n_moving++] = (struct moving_slot){
+			.slot = (uint32_t)merged->len,
+			.move = (uint32_t)merge->move,
+		};
 	merged->len++;
 }
 
-/* The id that owns the hashes up to @slot's position; past the last slot, the first's. */
-static uint16_t owner_at(const struct ring *ring, const uint32_t *ids, size_t slot)
-{
-	if (!ring->len)
-		return RING_NONE;
-	return (uint16_t)ids[ring->owners[slot < ring->len ? slot : 0]];
-}
-
 /* Both lists ascend. Where they meet the ring's position serves as the edge. */
-static void merge(struct moving_ring *merged, const struct ring *ring, const uint32_t *ids,
-		  const struct moves *moves, const uint64_t *edges, size_t n_edges)
+static void merge_all(struct moving_ring *merged, struct merge *merge, const uint64_t *edges,
+		      size_t n_edges)
 {
-	size_t slot = 0, edge = 0;
+	const struct ring *ring = merge->ring;
+	size_t edge = 0;
 
-	while (slot < ring->len || edge < n_edges) {
-		if (edge < n_edges && (slot == ring->len || edges[edge] < ring->positions[slot])) {
-			merged_add(merged, edges[edge], owner_at(ring, ids, slot), moves);
+	while (merge->slot < ring->len || edge < n_edges) {
+		bool at_end = merge->slot == ring->len;
+
+		if (edge < n_edges && (at_end || edges[edge] < ring->positions[merge->slot])) {
+			merged_add(merged, merge, edges[edge]);
 			edge++;
 			continue;
 		}
-		if (edge < n_edges && edges[edge] == ring->positions[slot])
+		if (edge < n_edges && edges[edge] == ring->positions[merge->slot])
 			edge++;
-		merged_add(merged, ring->positions[slot], owner_at(ring, ids, slot), moves);
-		slot++;
+		merged_add(merged, merge, ring->positions[merge->slot]);
+		merge->slot++;
 	}
 }
 
@@ -75,6 +97,7 @@ int moves_merge(struct moving_ring *out, const struct ring *ring, const uint32_t
 		const struct moves *moves)
 {
 	uint64_t *edges = malloc((2 * moves->len + 2) * sizeof(*edges));
+	struct merge merge = {.ring = ring, .ids = ids, .moves = moves};
 	struct moving_ring merged = {};
 	size_t n_edges;
 	int err;
@@ -84,7 +107,7 @@ int moves_merge(struct moving_ring *out, const struct ring *ring, const uint32_t
 	n_edges = list_edges(moves, edges);
 	err = merged_alloc(&merged, ring->len + n_edges);
 	if (!err)
-		merge(&merged, ring, ids, moves, edges, n_edges);
+		merge_all(&merged, &merge, edges, n_edges);
 	free(edges);
 	if (!err && merged.len > RING_POSITIONS_MAX_LEN)
 		err = -ENOSPC;
@@ -99,6 +122,6 @@ void moving_ring_release(struct moving_ring *ring)
 {
 	free(ring->positions);
 	free(ring->owners);
-	free(ring->moves);
+	free(ring->moving);
 	*ring = (struct moving_ring){};
 }
