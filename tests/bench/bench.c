@@ -220,7 +220,7 @@ static void publish_moving(const struct scene *scene, const struct ring *ring, c
 			.other_until_ms = until_ms,
 		};
 	}
-	rig_require(dataplane_prepare_ring(rig.dp, &live, &fd) == 0 &&
+	rig_require(dataplane_prepare_ring(rig.dp, scene->pool, &live, &fd) == 0 &&
 			    dataplane_publish_ring(rig.dp, scene->pool, fd) == 0,
 		    "cannot publish a moving ring");
 	free(live.owners);

@@ -49,7 +49,7 @@ static void measure(size_t backends)
 		int fd;
 
 		built = cpu_ms();
-		fd = rig_prepare(&rig, ring, ids);
+		fd = rig_prepare(&rig, POOL, ring, ids);
 		prepared = cpu_ms();
 		rig_require(!dataplane_publish_ring(rig.dp, POOL, fd), "cannot publish");
 		samples[PUBLISH][round] = cpu_ms() - prepared;

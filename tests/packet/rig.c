@@ -199,10 +199,10 @@ static struct dataplane_ring lay_out(const struct ring *ring, const uint32_t *id
 	return live;
 }
 
-int rig_prepare(const struct rig *rig, const struct ring *ring, const uint32_t *ids)
+int rig_prepare(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
 {
 	struct dataplane_ring live = lay_out(ring, ids);
-	int fd = -1, err = dataplane_prepare_ring(rig->dp, &live, &fd);
+	int fd = -1, err = dataplane_prepare_ring(rig->dp, pool, &live, &fd);
 
 	rig_require(err == 0, "cannot prepare a ring: %s", strerror(-err));
 	dataplane_ring_release(&live);
@@ -211,7 +211,7 @@ int rig_prepare(const struct rig *rig, const struct ring *ring, const uint32_t *
 
 void rig_publish(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids)
 {
-	int err = dataplane_publish_ring(rig->dp, pool, rig_prepare(rig, ring, ids));
+	int err = dataplane_publish_ring(rig->dp, pool, rig_prepare(rig, pool, ring, ids));
 
 	rig_require(err == 0, "cannot publish a ring: %s", strerror(-err));
 }

@@ -92,8 +92,8 @@ uint32_t rig_backend_of(const struct frame *out);
 /** rig_expect_macs() - write into @frame what the next hop of rig_set_backend() leaves there */
 void rig_expect_macs(struct frame *frame, uint32_t id);
 
-/** rig_prepare() - load @ring for dataplane_publish_ring(). Return: its descriptor */
-int rig_prepare(const struct rig *rig, const struct ring *ring, const uint32_t *ids);
+/** rig_prepare() - load @ring of @pool for dataplane_publish_ring(). Return: its descriptor */
+int rig_prepare(const struct rig *rig, uint32_t pool, const struct ring *ring, const uint32_t *ids);
 
 /** rig_is_live() - true if exactly this ring, with these ids, is live in @pool */
 bool rig_is_live(const struct rig *rig, uint32_t pool, const struct ring *ring,

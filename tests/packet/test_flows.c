@@ -213,7 +213,7 @@ static void publish(uint32_t pool, uint32_t owner, uint32_t previous, uint32_t l
 					    .n_moves = owner != previous || owner == NONE};
 	int fd = -1;
 
-	assert_int_equal(dataplane_prepare_ring(rig.dp, &ring, &fd), 0);
+	assert_int_equal(dataplane_prepare_ring(rig.dp, pool, &ring, &fd), 0);
 	assert_int_equal(dataplane_publish_ring(rig.dp, pool, fd), 0);
 }
 

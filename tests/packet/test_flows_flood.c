@@ -34,7 +34,7 @@ static void publish(uint32_t owner, uint32_t previous, int64_t until_ms)
 					    .n_moves = 1};
 	int fd = -1;
 
-	assert_int_equal(dataplane_prepare_ring(rig.dp, &ring, &fd), 0);
+	assert_int_equal(dataplane_prepare_ring(rig.dp, MOVING_POOL, &ring, &fd), 0);
 	assert_int_equal(dataplane_publish_ring(rig.dp, MOVING_POOL, fd), 0);
 }
 

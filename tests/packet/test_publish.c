@@ -36,8 +36,9 @@ struct side {
 	uint32_t answers[FLOWS];
 };
 
-/* Rings of the first and of the others need maps of different sizes. */
-static struct side sides[3];
+/* The first needs a map of the least size, the next two of the next one, the last two large ones.
+ */
+static struct side sides[5];
 
 /* Backends are first_id, first_id + 1... */
 static void side_init(struct side *side, uint64_t seed, uint32_t vnodes, size_t members,
@@ -195,6 +196,12 @@ static void test_swaps_between_classes(void **state)
 	swap_under_packets(&sides[0], &sides[1]);
 }
 
+static void test_swaps_of_large_rings(void **state)
+{
+	(void)state;
+	swap_under_packets(&sides[3], &sides[4]);
+}
+
 static int rings_of(const char *class)
 {
 	char path[64];
@@ -222,6 +229,45 @@ static void load_again(void)
 	rig.program = dataplane_program_fd(rig.dp);
 }
 
+static uint32_t live_map(int rings)
+{
+	uint32_t pool = POOL, id = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(rings, &pool, &id), 0);
+	return id;
+}
+
+/* Two maps take turns; a ring that was given up, or one of another size, ends that. */
+static void test_large_maps_take_turns(void **state)
+{
+	int rings = rings_of("rings_4"), fd;
+	uint32_t ids[6];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		rig_publish(&rig, POOL, sides[3 + i % 2].ring, sides[3 + i % 2].ids);
+		ids[i] = live_map(rings);
+		assert_answers_of(&sides[3 + i % 2], FLOWS);
+	}
+	assert_int_not_equal(ids[0], ids[1]);
+	assert_int_equal(ids[2], ids[0]);
+	assert_int_equal(ids[3], ids[1]);
+	fd = rig_prepare(&rig, POOL, sides[3].ring, sides[3].ids);
+	close(fd);
+	rig_publish(&rig, POOL, sides[3].ring, sides[3].ids);
+	assert_answers_of(&sides[3], FLOWS);
+	ids[4] = live_map(rings);
+	assert_int_not_equal(ids[4], ids[2]);
+	rig_publish(&rig, POOL, sides[0].ring, sides[0].ids);
+	assert_answers_of(&sides[0], FLOWS);
+	rig_publish(&rig, POOL, sides[4].ring, sides[4].ids);
+	assert_answers_of(&sides[4], FLOWS);
+	ids[5] = live_map(rings);
+	assert_int_not_equal(ids[5], ids[4]);
+	assert_int_not_equal(ids[5], ids[3]);
+	close(rings);
+}
+
 /* Killed before the class changed, or after: one ring counts, the other is freed. */
 static void test_cut_short_between_classes(void **state)
 {
@@ -233,7 +279,7 @@ static void test_cut_short_between_classes(void **state)
 	for (int to = 0; to < 2; to++) {
 		rig_publish(&rig, POOL, sides[!to].ring, sides[!to].ids);
 		assert_false(has_ring(to ? large : small));
-		fd = rig_prepare(&rig, sides[to].ring, sides[to].ids);
+		fd = rig_prepare(&rig, POOL, sides[to].ring, sides[to].ids);
 		assert_int_equal(bpf_map_update_elem(to ? large : small, &pool, &fd, BPF_ANY), 0);
 		close(fd);
 		assert_answers_of(&sides[!to], FLOWS);
@@ -340,7 +386,7 @@ static void test_others_stay(void **state)
 
 	(void)state;
 	rig_publish(&rig, POOL, sides[0].ring, sides[0].ids);
-	fd = rig_prepare(&rig, sides[1].ring, sides[1].ids);
+	fd = rig_prepare(&rig, POOL, sides[1].ring, sides[1].ids);
 	assert_answers_of(&sides[0], FLOWS);
 	assert_true(rig_is_live(&rig, POOL, sides[0].ring, sides[0].ids));
 	assert_int_equal(dataplane_publish_ring(rig.dp, POOL + 1, fd), 0);
@@ -355,6 +401,8 @@ int main(void)
 		cmocka_unit_test(test_each_after_each),
 		cmocka_unit_test(test_swaps_within_a_class),
 		cmocka_unit_test(test_swaps_between_classes),
+		cmocka_unit_test(test_swaps_of_large_rings),
+		cmocka_unit_test(test_large_maps_take_turns),
 		cmocka_unit_test(test_cut_short_between_classes),
 		cmocka_unit_test(test_lookup_without_backends),
 		cmocka_unit_test(test_ring_is_live),
@@ -369,10 +417,11 @@ int main(void)
 	side_init(&sides[0], 11, 50, 10, 100);
 	side_init(&sides[1], 12, 200, 16, 1000);
 	side_init(&sides[2], 13, 100, 16, 2000);
+	side_init(&sides[3], 14, 4000, 16, 3000);
+	side_init(&sides[4], 15, 3500, 16, 4000);
 	failed = cmocka_run_group_tests_name("publish", tests, NULL, NULL);
-	ring_free(sides[0].ring);
-	ring_free(sides[1].ring);
-	ring_free(sides[2].ring);
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+		ring_free(sides[i].ring);
 	rig_close(&rig);
 	return failed;
 }

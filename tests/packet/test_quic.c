@@ -177,7 +177,8 @@ static void publish(uint16_t owner, bool moving)
 					    .n_moves = moving};
 	int fd = -1;
 
-	rig_require(dataplane_prepare_ring(rig.dp, &ring, &fd) == 0, "cannot prepare a ring");
+	rig_require(dataplane_prepare_ring(rig.dp, MOVING_POOL, &ring, &fd) == 0,
+		    "cannot prepare a ring");
 	rig_require(dataplane_publish_ring(rig.dp, MOVING_POOL, fd) == 0, "cannot publish");
 }
 

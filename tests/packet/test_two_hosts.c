@@ -101,7 +101,7 @@ static void publish(size_t host, const struct ring *ring, const struct moves *no
 			.tcp_until_ms = learning,
 			.other_until_ms = learning,
 		};
-	assert_int_equal(dataplane_prepare_ring(hosts[host].dp, &live, &fd), 0);
+	assert_int_equal(dataplane_prepare_ring(hosts[host].dp, MOVING_POOL, &live, &fd), 0);
 	assert_int_equal(dataplane_publish_ring(hosts[host].dp, MOVING_POOL, fd), 0);
 	free(live.moves);
 	moving_ring_release(&merged);

@@ -59,7 +59,8 @@ static void *ring_random(size_t len, size_t crowd, struct rng *rng)
 			entries[at] = entries[at - 1];
 		entries[at] = one;
 	}
-	ring_layout_index(ring);
+	ring_layout_end(ring);
+	ring_layout_fill(ring, 0, ring_layout_buckets(&header) - 1);
 	return ring;
 }
 

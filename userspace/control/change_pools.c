@@ -281,7 +281,7 @@ int change_load_pool(struct control *control, const struct control_pool *pool, i
 	ring.owners = merged.owners;
 	err = list_slot_moves(&ring, &merged, &pool->moves);
 	if (!err && !dataplane_ring_is_live(control->dp, pool->id, &ring))
-		err = dataplane_prepare_ring(control->dp, &ring, fd);
+		err = dataplane_prepare_ring(control->dp, pool->id, &ring, fd);
 	free(ring.moves);
 	moving_ring_release(&merged);
 	return err;

@@ -171,11 +171,14 @@ struct dataplane_ring {
 
 /**
  * dataplane_prepare_ring() - load a ring into a map of its own that nobody uses yet
+ * @pool: where it shall be published. A large pool's map of before the last change is kept,
+ *	and only what differs is written there.
  * @fd: receives the map; dataplane_publish_ring() or close() it
  *
  * Return: 0; -ENOSPC for too many different learning times; -errno.
  */
-int dataplane_prepare_ring(struct dataplane *dp, const struct dataplane_ring *ring, int *fd);
+int dataplane_prepare_ring(struct dataplane *dp, uint32_t pool, const struct dataplane_ring *ring,
+			   int *fd);
 
 /**
  * dataplane_publish_ring() - make a prepared ring live with one swap; closes @fd

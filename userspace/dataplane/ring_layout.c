@@ -108,21 +108,41 @@ static uint16_t answer(const struct ring_entry *entries, size_t first, size_t la
 	return entries[first].owner;
 }
 
-static void fill_buckets(void *ring, const struct ring_header *header)
+/* Slot of the first position at or after @hash, or `len`. */
+static uint32_t lower_bound(const void *ring, uint64_t hash)
 {
-	const struct ring_entry *entries = ring_entries(ring);
-	uint16_t *buckets = part(ring, sizeof(*header));
-	size_t count = (size_t)1 << (64 - header->shift), bucket = 0, slot = 0;
+	const struct ring_header *header = ring;
+	const struct ring_entry *entries = ring_entries_of(ring);
+	uint32_t low = 0, high = header->len;
 
-	while (bucket < count) {
-		size_t next = slot < header->len ? entries[slot].position >> header->shift : count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (entries[middle].position < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void ring_layout_fill(void *ring, size_t first, size_t last)
+{
+	const struct ring_header *header = ring;
+	const struct ring_entry *entries = ring_entries_of(ring);
+	uint16_t *buckets = part(ring, sizeof(*header));
+	size_t bucket = first, slot = lower_bound(ring, (uint64_t)first << header->shift);
+
+	while (bucket <= last) {
+		size_t next =
+			slot < header->len ? entries[slot].position >> header->shift : last + 1;
 		uint16_t owner = answer(entries, slot, slot);
 		size_t end = slot;
 
 		/* No position is in these: the next one's arc has them all. */
-		while (bucket < next)
+		while (bucket < next && bucket <= last)
 			buckets[bucket++] = owner;
-		if (bucket == count)
+		if (bucket > last)
 			return;
 		while (end < header->len && entries[end].position >> header->shift == bucket)
 			end++;
@@ -148,32 +168,24 @@ static void fill_starts(void *ring, const struct ring_header *header)
 		starts[group++] = header->len;
 }
 
-void ring_layout_index(void *ring)
+void ring_layout_end(void *ring)
 {
 	const struct ring_header *header = ring;
 	struct ring_entry *entries = ring_entries(ring);
 
-	if (!header->len)
-		return;
 	entries[header->len] = entries[0];
 	entries[header->len].position = UINT64_MAX;
-	fill_buckets(ring, header);
 	fill_starts(ring, header);
+}
+
+size_t ring_layout_buckets(const struct ring_header *header)
+{
+	return (size_t)1 << (64 - header->shift);
 }
 
 uint32_t ring_layout_search(const void *ring, uint64_t hash)
 {
-	const struct ring_header *header = ring;
-	const struct ring_entry *entries = ring_entries_of(ring);
-	uint32_t low = 0, high = header->len;
+	uint32_t slot = lower_bound(ring, hash);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (entries[middle].position < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < header->len ? low : 0;
+	return slot < ((const struct ring_header *)ring)->len ? slot : 0;
 }

@@ -25,10 +25,16 @@ int ring_layout(size_t len, uint16_t clocks, struct ring_header *header);
 size_t ring_class_bytes(int class);
 
 /**
- * ring_layout_index() - write the last entry, buckets and starts
- * @ring: has its header, and an entry for each position
+ * ring_layout_end() - write the last entry, which is the first one again, and the starts
+ * @ring: has its header, and an entry for each position, one at least
  */
-void ring_layout_index(void *ring);
+void ring_layout_end(void *ring);
+
+/** ring_layout_fill() - write buckets @first to @last, after ring_layout_end() */
+void ring_layout_fill(void *ring, size_t first, size_t last);
+
+/** ring_layout_buckets() - how many buckets there are */
+size_t ring_layout_buckets(const struct ring_header *header);
 
 /** ring_layout_valid() - true if all parts lie in the @bytes of @ring, whatever is in them */
 bool ring_layout_valid(const void *ring, size_t bytes);

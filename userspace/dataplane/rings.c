@@ -8,11 +8,14 @@
 #include <bpf/bpf.h>
 
 #include "bpf/flow_hash.h"
-#include "dataplane/ring_layout.h"
+#include "dataplane/ring_image.h"
 #include "dataplane/state.h"
 #include "ringlb.skel.h"
 
 _Static_assert(RING_POSITIONS_MAX_LEN == RING_POSITIONS_MAX, "library and program agree");
+
+/* Smaller maps are made anew sooner than another one is kept for each pool. */
+#define SPARE_CLASS_MIN 4
 
 /* One published ring, mapped to be read. */
 struct live_ring {
@@ -21,122 +24,11 @@ struct live_ring {
 	void *value;
 };
 
-/* Pairs of learning times. All the arcs that one change moved share a pair. */
-struct clocks {
-	int64_t *times;
-	uint16_t len;
-};
-
-/* The index of the pair in @clocks, added if it is new. @clocks has room for it. */
-static int clock_index(struct clocks *clocks, const struct dataplane_move *move)
-{
-	/* Neighbouring arcs mostly moved together: the last pair is the likely one. */
-	for (int i = clocks->len - 2; i >= 0; i -= 2)
-		if (clocks->times[i] == move->tcp_until_ms &&
-		    clocks->times[i + 1] == move->other_until_ms)
-			return i;
-	if (clocks->len + 2 > UINT16_MAX)
-		return -ENOSPC;
-	clocks->times[clocks->len] = move->tcp_until_ms;
-	clocks->times[clocks->len + 1] = move->other_until_ms;
-	clocks->len += 2;
-	return clocks->len - 2;
-}
-
-/* How @ring's moves are written in a map. */
-static int list_moves(const struct dataplane_ring *ring, struct ring_move *out,
-		      struct clocks *clocks)
-{
-	for (size_t i = 0; i < ring->n_moves; i++) {
-		const struct dataplane_move *move = &ring->moves[i];
-		int clock = clock_index(clocks, move);
-
-		if (clock < 0)
-			return clock;
-		out[i].previous = move->previous;
-		out[i].clock = (uint16_t)clock;
-		out[i].flags = MOVE_ASK;
-		if (move->tcp_until_ms)
-			out[i].flags |= MOVE_LEARN_TCP;
-		if (move->other_until_ms)
-			out[i].flags |= MOVE_LEARN_OTHER;
-	}
-	return 0;
-}
-
-static void fill_ring(void *value, const struct ring_header *header,
-		      const struct dataplane_ring *ring, const struct ring_move *moves,
-		      const struct clocks *clocks)
-{
-	struct ring_entry *entries;
-
-	memcpy(value, header, sizeof(*header));
-	entries = ring_entries(value);
-	for (size_t slot = 0; slot < ring->len; slot++)
-		entries[slot] = (struct ring_entry){
-			.position = ring->positions[slot],
-			.owner = ring->owners[slot],
-		};
-	for (size_t i = 0; i < ring->n_moves; i++)
-		entries[ring->moves[i].slot].move = moves[i];
-	ring_layout_index(value);
-	if (header->clocks)
-		memcpy(ring_clocks(value), clocks->times, header->clocks * sizeof(*clocks->times));
-}
-
 static void *map_value(int fd, size_t bytes, int protection)
 {
 	void *value = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
 
 	return value == MAP_FAILED ? NULL : value;
-}
-
-static int load_ring(const struct dataplane_ring *ring, const struct ring_move *moves,
-		     const struct clocks *clocks, int *fd)
-{
-	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	struct ring_header header;
-	int class = ring_layout(ring->len, clocks->len, &header), map, err;
-	size_t bytes;
-	void *value;
-
-	if (class < 0)
-		return class;
-	header.seed = ring->seed;
-	bytes = ring_class_bytes(class);
-	map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ring", sizeof(uint32_t), (uint32_t)bytes, 1,
-			     &options);
-	if (map < 0)
-		return -errno;
-	value = map_value(map, bytes, PROT_READ | PROT_WRITE);
-	if (!value) {
-		err = -errno;
-		close(map);
-		return err;
-	}
-	fill_ring(value, &header, ring, moves, clocks);
-	munmap(value, bytes);
-	*fd = map;
-	return 0;
-}
-
-int dataplane_prepare_ring(struct dataplane *dp, const struct dataplane_ring *ring, int *fd)
-{
-	struct ring_move *moves = NULL;
-	struct clocks clocks = {};
-	int err = 0;
-
-	(void)dp;
-	if (ring->n_moves) {
-		moves = calloc(ring->n_moves, sizeof(*moves));
-		clocks.times = malloc((UINT16_MAX + 1) * sizeof(*clocks.times));
-		err = moves && clocks.times ? list_moves(ring, moves, &clocks) : -ENOMEM;
-	}
-	if (!err)
-		err = load_ring(ring, moves, &clocks, fd);
-	free(moves);
-	free(clocks.times);
-	return err;
 }
 
 /* Bytes of the one value of a ring's map, or -errno. */
@@ -156,6 +48,55 @@ static int class_of(int fd)
 		if (bytes == (int64_t)ring_class_bytes(i))
 			return i;
 	return bytes < 0 ? (int)bytes : -EINVAL;
+}
+
+static int create_map(size_t bytes)
+{
+	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ring", sizeof(uint32_t), (uint32_t)bytes, 1,
+				 &options);
+
+	return map < 0 ? -errno : map;
+}
+
+/* The pool's spare map if it has one of that size. The caller closes what it gets. */
+static int take_spare(struct kept_rings *kept, int class)
+{
+	int spare = kept->spare;
+
+	if (spare < 0 || class_of(spare) != class)
+		return -1;
+	kept->spare = -1;
+	return spare;
+}
+
+int dataplane_prepare_ring(struct dataplane *dp, uint32_t pool, const struct dataplane_ring *ring,
+			   int *fd)
+{
+	struct ring_image image;
+	int class = ring_image_init(&image, ring), map = -1, err = class;
+	bool written;
+	size_t bytes;
+	void *value;
+
+	if (class < 0)
+		return class;
+	bytes = ring_class_bytes(class);
+	if (pool < POOLS_MAX)
+		map = take_spare(&dp->kept[pool], class);
+	written = map >= 0;
+	if (!written)
+		map = create_map(bytes);
+	value = map < 0 ? NULL : map_value(map, bytes, PROT_READ | PROT_WRITE);
+	err = map < 0 ? map : value ? ring_image_write(&image, value, written) : -ENOMEM;
+	if (value)
+		munmap(value, bytes);
+	if (!err)
+		*fd = map;
+	else if (map >= 0)
+		close(map);
+	ring_image_release(&image);
+	return err;
 }
 
 /* The kernel returns from it when no program uses what was there before any more. */
@@ -185,11 +126,44 @@ static int publish(struct dataplane *dp, uint32_t pool, int fd)
 	return 0;
 }
 
+static void close_kept(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void forget_kept(struct kept_rings *kept)
+{
+	close_kept(&kept->live);
+	close_kept(&kept->spare);
+}
+
+/* The former ring's map becomes the spare one: no packet reads it any more. */
+static void keep(struct kept_rings *kept, int fd)
+{
+	int class = class_of(fd);
+
+	close_kept(&kept->spare);
+	if (kept->live >= 0 && class_of(kept->live) == class)
+		kept->spare = kept->live;
+	else
+		close_kept(&kept->live);
+	kept->live = -1;
+	if (class >= SPARE_CLASS_MIN)
+		kept->live = fd;
+	else
+		close(fd);
+}
+
 int dataplane_publish_ring(struct dataplane *dp, uint32_t pool, int fd)
 {
 	int err = pool < POOLS_MAX ? publish(dp, pool, fd) : -E2BIG;
 
-	close(fd);
+	if (err)
+		close(fd);
+	else
+		keep(&dp->kept[pool], fd);
 	return err;
 }
 
@@ -206,6 +180,7 @@ int dataplane_remove_ring(struct dataplane *dp, uint32_t pool)
 
 	if (class < 0)
 		return class;
+	forget_kept(&dp->kept[pool]);
 	if (!bpf_map_delete_elem(dp->rings[class], &pool))
 		return 0;
 	return errno == ENOENT ? 0 : -errno;
@@ -235,13 +210,18 @@ int rings_adopt(struct dataplane *dp)
 		return -errno;
 	dp->ring_classes = mapped;
 	memcpy(dp->rings, rings, sizeof(rings));
+	for (size_t pool = 0; pool < POOLS_MAX; pool++)
+		dp->kept[pool] = (struct kept_rings){.live = -1, .spare = -1};
 	return 0;
 }
 
 void rings_let_go(struct dataplane *dp)
 {
-	if (dp->ring_classes)
-		munmap(dp->ring_classes, POOLS_MAX * sizeof(*dp->ring_classes));
+	if (!dp->ring_classes)
+		return;
+	munmap(dp->ring_classes, POOLS_MAX * sizeof(*dp->ring_classes));
+	for (size_t pool = 0; pool < POOLS_MAX; pool++)
+		forget_kept(&dp->kept[pool]);
 }
 
 static void live_ring_close(struct live_ring *live)

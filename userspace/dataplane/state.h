@@ -31,6 +31,12 @@ struct seen {
 	struct dataplane_attachment how;
 };
 
+/* Maps of a pool's rings that this process wrote, for the next one. -1: none. */
+struct kept_rings {
+	int live;
+	int spare; /* the one before it, which no packet reads */
+};
+
 /**
  * struct dataplane
  * @skeleton: maps and the program as type XDP, for verification and test runs
@@ -55,6 +61,7 @@ struct dataplane {
 	struct front_slot *front_slots;
 	struct front *front;
 	int rings[RING_CLASS_COUNT];
+	struct kept_rings kept[POOLS_MAX];
 	struct ring_buffer *held_ring;
 	bool (*take_held)(void *context, const struct held_fragment *held);
 	void *take_held_context;
