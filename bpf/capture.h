@@ -38,18 +38,27 @@ static __always_inline struct captured *capture_copy(void)
 	return note && note->on ? &note->copy : NULL;
 }
 
-/* How often this CPU has counted number @index of `flow_counts`, or behind them `quic_counts`. */
-static __always_inline __u64 capture_count(__u32 index)
+/* How often this CPU has counted number @index. The kernel puts look-ups of one map in place. */
+static __always_inline __u64 capture_count(void *map, __u32 index)
 {
-	void *map = &flow_counts;
-	const __u64 *count;
+	const __u64 *count = bpf_map_lookup_elem(map, &index);
 
-	if (index >= FLOW_COUNT) {
-		map = &quic_counts;
-		index -= FLOW_COUNT;
-	}
-	count = bpf_map_lookup_elem(map, &index);
 	return count ? *count : 0;
+}
+
+/* Bits of the counters that are not as they were @before, which then are. */
+static __always_inline __u32 capture_counts(void *map, __u64 *before, __u32 len)
+{
+	__u32 bits = 0;
+
+#pragma unroll
+	for (__u32 i = 0; i < len; i++) {
+		__u64 count = capture_count(map, i);
+
+		bits |= (count != before[i]) << i;
+		before[i] = count;
+	}
+	return bits;
 }
 
 /* Is somebody there still? Another one may have just begun. */
@@ -92,8 +101,8 @@ __attribute__((noinline)) int capture_in(struct xdp_md *ctx)
 	note->copy.came_ns = bpf_ktime_get_ns();
 	note->copy.ingress = ctx->ingress_ifindex;
 	note->copy.backend = BACKEND_NONE;
-	for (__u32 i = 0; i < FLOW_COUNT + QUIC_COUNT; i++)
-		note->counts[i] = capture_count(i);
+	capture_counts(&flow_counts, note->flow_counts, FLOW_COUNT);
+	capture_counts(&quic_counts, note->quic_counts, QUIC_COUNT);
 	capture_frame(ctx, &note->copy, 0, &note->copy.in);
 	note->on = 1;
 	return 0;
@@ -188,11 +197,8 @@ __attribute__((noinline)) int capture_out(struct xdp_md *ctx, int verdict)
 	copy->left_ns = bpf_ktime_get_ns();
 	capture_arc(copy);
 	capture_way(copy);
-	for (__u32 i = 0; i < FLOW_COUNT; i++)
-		copy->flow_counts |= (capture_count(i) != note->counts[i]) << i;
-	for (__u32 i = 0; i < QUIC_COUNT; i++)
-		copy->quic_counts |= (capture_count(FLOW_COUNT + i) != note->counts[FLOW_COUNT + i])
-				     << i;
+	copy->flow_counts = capture_counts(&flow_counts, note->flow_counts, FLOW_COUNT);
+	copy->quic_counts = capture_counts(&quic_counts, note->quic_counts, QUIC_COUNT);
 	capture_frame(ctx, copy, copy->in.len, &copy->out);
 	capture_hand_over(state, copy);
 	return 0;

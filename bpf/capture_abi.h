@@ -3,6 +3,8 @@
 #ifndef RINGLB_BPF_CAPTURE_ABI_H
 #define RINGLB_BPF_CAPTURE_ABI_H
 
+#include "bpf/abi.h"
+
 /* An address and which bits of it count: none of them, and any packet has it. */
 struct capture_peer {
 	__be32 address[4];
@@ -90,7 +92,8 @@ _Static_assert(CAPTURED_HEAD == 152 && sizeof(struct captured) == 152 + 2 * CAPT
  * captures. Each counter tells by its growth if this packet was counted there.
  */
 struct capture_note {
-	__u64 counts[FLOW_COUNT + QUIC_COUNT];
+	__u64 flow_counts[FLOW_COUNT];
+	__u64 quic_counts[QUIC_COUNT];
 	__u64 on; /* 0: this packet is not captured */
 	struct captured copy;
 };

@@ -20,6 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "dataplane/capture.h"
 #include "tests/bench/harness.h"
 
 #include "tests/bench/harness.skel.h"
@@ -29,6 +30,7 @@
 #define VNODES	     200
 #define SEED	     7
 #define MTU	     9000
+#define EVERY	     1000 /* so many that all copies of a round have room */
 #define SINGLES	     65536
 #define LEARN_MS     3600000
 #define ROUNDS_MAX   1000
@@ -43,7 +45,21 @@
 #define PORTS_IPV6   (14 + 40)
 
 /* The first ones work on frames, and those from FLOOR_SEARCH on on keys. */
-enum kind { FLOOR, PATH, LONG_WAY, SYN, HIT, MISS, PASS, STEP, FLOOR_SEARCH, SEARCH, PLAIN };
+enum kind {
+	FLOOR,
+	PATH,
+	LONG_WAY,
+	CAPTURE_NONE,
+	CAPTURE_SAMPLE,
+	SYN,
+	HIT,
+	MISS,
+	PASS,
+	STEP,
+	FLOOR_SEARCH,
+	SEARCH,
+	PLAIN,
+};
 
 /**
  * struct scene - a program, and what it works on
@@ -118,6 +134,10 @@ static struct scene scenes[SCENES_MAX] = {
 	PATH_OF("ipip v4 1M, M=200,000", "floor: ipip v4", PATH, FORWARD_IPIP, false, 20, 1000),
 	PATH_OF("ipip v4 1M, M=2,000,000", "floor: ipip v4", PATH, FORWARD_IPIP, false, 20, 10000),
 	PATH_OF("long way ipip v4 1M", "floor: ipip v4", LONG_WAY, FORWARD_IPIP, false, 20, 16),
+	PATH_OF("capture, of no packet, ipip v4 1M", "floor: ipip v4", CAPTURE_NONE, FORWARD_IPIP,
+		false, 20, 16),
+	PATH_OF("capture, one in 1000, ipip v4 1M", "floor: ipip v4", CAPTURE_SAMPLE, FORWARD_IPIP,
+		false, 20, 16),
 	STEP_OF("step of dr v4 1M: read", "bench_read"),
 	STEP_OF("step of dr v4 1M: VIP", "bench_vip"),
 	STEP_OF("step of dr v4 1M: choose", "bench_choose"),
@@ -300,14 +320,40 @@ static void run(struct scene *scene, uint32_t repeat, uint32_t *duration_ns)
 	*duration_ns = options.duration;
 }
 
+/* Somebody captures, as this scene wants it; NULL: nobody. */
+static struct dataplane_capture *capture_begin(const struct scene *scene)
+{
+	struct capture_filter filter = {.last_port = UINT16_MAX, .backend = BACKEND_NONE};
+	struct dataplane_capture *capture = NULL;
+	struct dataplane_error error;
+
+	if (scene->kind != CAPTURE_NONE && scene->kind != CAPTURE_SAMPLE)
+		return NULL;
+	memset(filter.verdicts, 0xff, sizeof(filter.verdicts));
+	if (scene->kind == CAPTURE_NONE)
+		filter.client = (struct capture_peer){
+			.mask = {UINT32_MAX},
+			.family = ENDPOINT_IPV4,
+		};
+	rig_require(!dataplane_capture_open(&capture, RIG_PIN_DIR, &error) &&
+			    !dataplane_capture_begin(capture, &filter, EVERY, &error),
+		    "%s", error.what);
+	return capture;
+}
+
 /* Run and see that each packet went the way it must. */
 static double measure(struct scene *scene, uint32_t repeat)
 {
 	enum verdict verdict = scene->kind == PASS ? PASS_NOT_VIP : TX_BACKEND;
+	struct dataplane_capture *capture = capture_begin(scene);
 	uint64_t before = rig_verdict(&rig, verdict);
 	uint32_t duration_ns;
 
 	run(scene, is_search(scene) ? repeat / BENCH_KEYS + 1 : repeat, &duration_ns);
+	if (capture)
+		rig_require(!dataplane_capture_lost(capture), "'%s': copies were lost",
+			    scene->name);
+	dataplane_capture_close(capture);
 	if (is_search(scene)) {
 		rig_require(!harness_of(scene)->bss->bench.missed, "'%s': nothing was found",
 			    scene->name);

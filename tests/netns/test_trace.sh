@@ -56,6 +56,25 @@ send() {
 	topology_in client bash -c 'for ((i = 0; i < $2; i++)); do echo x >"/dev/udp/$1/7000"; done' send "$@"
 }
 
+# More than there is room for while nobody reads: 2000 long ones.
+flood() {
+	topology_in client /usr/bin/python3 -c '
+import socket, sys
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(2000):
+    to.sendto(bytes(1400), (sys.argv[1], 7000))' "$1"
+}
+
+vip_packets() { answer ".vips[] | select(.vip == \"$1\") | .packets" stats; }
+
+# What was shown and what was lost is what came, and neither is nothing. adds_up CAME
+adds_up() {
+	local shown lost
+	read -r shown _ lost _ < <(tail -n 1 "$OUT")
+	echo "$shown shown, $lost lost of $1"
+	[ "$shown" -gt 0 ] && [ "$lost" -gt 0 ] && [ $((shown + lost)) = "$1" ] && is "$(lines | wc -l)" "$shown"
+}
+
 # What the daemon says of the flow of each line is what the line says: matches FILTER PATTERN
 matches() {
 	local line client vip wanted n=0
@@ -153,6 +172,14 @@ check 'five' send $IPIP4 5
 check 'end' run_end
 check 'with its outer addresses' matches '"by ipip \(.outer.source) > \(.outer.destination) | out eth1 "' .
 check 'five lines' count_is 5 'REDIRECT_BACKEND$'
+
+check 'a reader that sleeps' run_start trace --vip $IPIP4
+before=$(vip_packets $IPIP4:7000/udp)
+kill -STOP $RUN
+check 'meanwhile' flood $IPIP4
+kill -CONT $RUN
+check 'end' refused run_end
+check 'what it missed is told' adds_up $(($(vip_packets $IPIP4:7000/udp) - before))
 
 check 'IPv6, one in four' run_start trace --vip $DR6 --sample 4
 check 'forty' ask udp $DR6 7000 20000 40

@@ -16,7 +16,6 @@
 #include "tests/packet/rig.h"
 
 #define BPFFS	"/sys/fs/bpf"
-#define PIN_DIR BPFFS "/ringlb"
 
 void rig_require(bool fine, const char *format, ...)
 {
@@ -60,7 +59,7 @@ void rig_open(struct rig *rig)
 	struct dataplane_error error = {};
 
 	enter_namespaces();
-	rig_require(dataplane_open(&rig->dp, PIN_DIR, &error) == 0, "%s", error.what);
+	rig_require(dataplane_open(&rig->dp, RIG_PIN_DIR, &error) == 0, "%s", error.what);
 	rig->program = dataplane_program_fd(rig->dp);
 	rig->ingress = rig_add_veth("rl0");
 }
@@ -74,7 +73,7 @@ void rig_reuse_maps(struct bpf_object *object)
 		char path[256];
 		int fd;
 
-		snprintf(path, sizeof(path), PIN_DIR "/%s", bpf_map__name(map));
+		snprintf(path, sizeof(path), RIG_PIN_DIR "/%s", bpf_map__name(map));
 		fd = bpf_map__is_internal(map) ? -1 : bpf_obj_get(path);
 		if (fd < 0)
 			continue;

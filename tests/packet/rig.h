@@ -20,6 +20,9 @@
 #include "dataplane/dataplane.h"
 #include "tests/packet/frame.h"
 
+/* Where the maps are pinned. */
+#define RIG_PIN_DIR "/sys/fs/bpf/ringlb"
+
 /* The kernel runs no frame through XDP that is shorter than an Ethernet header. */
 #define RIG_FRAME_MIN FRAME_ETHERNET_LEN
 #define RIG_FRAME_TOP 1800  /* and none that does not fit in a page with its headroom */
