@@ -13,6 +13,9 @@
 #define INTERVAL_MS_DEFAULT 1000
 #define INTERVAL_MS_MIN	    100
 #define KEY_CTRL_C	    3
+#define ASK_PART	    4
+/* Meanwhile no key is read. */
+#define TIMEOUT_S 5
 
 /**
  * struct top - a running `ringlb top`
@@ -43,7 +46,7 @@ static int sample(struct top *top)
 {
 	struct top_sample next = {};
 	char error[CLIENT_ERROR_LEN];
-	int err = top_sample_take(&next, top->options->socket, CLIENT_TIMEOUT_S, error);
+	int err = top_sample_take(&next, top->options->socket, TIMEOUT_S, error);
 
 	if (err) {
 		snprintf(top->trouble, sizeof(top->trouble), "%s", error);
@@ -174,24 +177,40 @@ static bool is_quit(char key)
 	return key == 'q' || key == 'Q' || key == KEY_CTRL_C;
 }
 
+/* The first counts twice: there are counters at once, and no rates yet. */
+static void sample_again(struct top *top)
+{
+	if (sample(top) || top->before.stats)
+		return;
+	top->before.status = json_incref(top->now.status);
+	top->before.stats = json_incref(top->now.stats);
+	top->before.at_s = top->now.at_s;
+}
+
+/*
+ * Answers about 10,000 backends take ringlbd a second, in which it does nothing else: it is
+ * not asked for more than a fifth of the time.
+ */
+static int64_t next_sample_ms(const struct top *top, int64_t asked_ms, int64_t answered_ms)
+{
+	int64_t rest_ms = ASK_PART * (answered_ms - asked_ms);
+
+	return answered_ms + (rest_ms > top->interval_ms ? rest_ms : top->interval_ms);
+}
+
 static int run_screen(struct top *top)
 {
 	int64_t next_ms = now_ms();
 	int status = CLI_DONE;
 
 	while (!status) {
-		int64_t left_ms = next_ms - now_ms();
+		int64_t asked_ms = now_ms(), left_ms = next_ms - asked_ms;
 		char key[2] = "";
 		enum screen_event event;
 
 		if (left_ms <= 0) {
-			/* The first comes twice: there are counters at once, and no rates yet. */
-			if (!sample(top) && !top->before.stats) {
-				top->before.status = json_incref(top->now.status);
-				top->before.stats = json_incref(top->now.stats);
-				top->before.at_s = top->now.at_s;
-			}
-			next_ms = now_ms() + top->interval_ms;
+			sample_again(top);
+			next_ms = next_sample_ms(top, asked_ms, now_ms());
 			status = draw(top);
 			continue;
 		}
