@@ -136,6 +136,7 @@ check 'is in the file' grep -q 'weight: 0.25' "$CONFIG"
 
 # ---- crashes and hangs ----
 
+check 'nothing moves any more' wait_for 15 settled
 stream_start crash tcp $NAT4 80 21000-22000
 restarts=$(property NRestarts)
 check 'kill -9' signal KILL
