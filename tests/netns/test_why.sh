@@ -8,12 +8,10 @@
 
 VIPS="tcp/$NAT4/80 udp/$NAT4/7000 tcp/$NAT6/80 tcp/$DR4/80 udp/$DR4/7000 tcp/$DR6/80 udp/$DR6/7001"
 
-# Learning lasts as long as this test, unless it is told otherwise.
-LEARN=60s
+# Nothing that is learned or remembered ends while this test runs.
 config_soon() {
-	printf 'flows:\n  learn_tcp: %s\n  learn_other: %s\n  opening: 60s\n  closing: 60s\n' \
-		$LEARN $LEARN
-	printf '  idle_other: 60s\n'
+	printf 'flows:\n'
+	printf '  %s: 1h\n' learn_tcp learn_other opening closing idle_other
 }
 
 PREFIX=10.77.100.64/26 IN=10.77.100.70
@@ -58,7 +56,7 @@ says() {
 start two 3
 write_more >"$CONFIG"
 check 'the daemon starts' daemon_start
-check 'all backends are up' wait_for 5 all_up
+check 'all backends are up' wait_for 15 all_up
 
 check 'settled arcs: as the packets go' agrees 42 "$VIPS" REDIRECT_BACKEND b1 b2 sent by-owner
 INGRESS=eth1
@@ -91,7 +89,7 @@ for pool in nat4 nat6 dr4 dr6; do
 	esac
 	check "b3 joins $pool" ringlb backend add b3 "$address" --pool $pool
 done
-check 'b3 is up' wait_for 5 all_up
+check 'b3 is up' wait_for 15 all_up
 check 'moving arcs: remembered, new, old, promoted' agrees 84 "$VIPS" HIT NEW OLD PROMOTED ASKED \
 	by-remembered by-previous by-owner b3
 
