@@ -86,6 +86,7 @@ struct captured {
 #define CAPTURED_HEAD __builtin_offsetof(struct captured, frames)
 _Static_assert(CAPTURED_HEAD == 152 && sizeof(struct captured) == 152 + 2 * CAPTURE_FRAME_MAX,
 	       "no hidden padding");
+_Static_assert(FLOW_COUNT <= 8 && QUIC_COUNT <= 8, "a bit for each counter");
 
 /*
  * The value of the per-CPU map `capture_notes`: the packet that is in the program, while somebody

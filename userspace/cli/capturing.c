@@ -78,20 +78,20 @@ static int run(struct capturing *to, struct control_capture *from)
 static bool read_vip(const char *text, struct control_filter *filter)
 {
 	struct config_vip vip = {0};
+	struct config_prefix prefix;
 
 	if (!text)
 		return true;
-	if (strpbrk(text, "[]") || (strchr(text, ':') && strchr(text, '.'))) {
-		if (!value_is_vip(text) || text_parse_vip(text, &vip))
-			return false;
-		filter->vip.address = vip.address;
-		filter->vip.len = vip.prefix_len ? vip.prefix_len : text_address_bits(&vip.address);
-		filter->protocol = vip.protocol;
-		filter->port = vip.port;
-		filter->port_last = vip.port_last;
-		return true;
-	}
-	return value_read_network("--vip", text, &filter->vip);
+	if (!strchr(text, ':') || !text_split_prefix(text, &prefix))
+		return value_read_network("--vip", text, &filter->vip);
+	if (!value_is_vip(text) || text_parse_vip(text, &vip))
+		return false;
+	filter->vip.address = vip.address;
+	filter->vip.len = vip.prefix_len ? vip.prefix_len : text_address_bits(&vip.address);
+	filter->protocol = vip.protocol;
+	filter->port = vip.port;
+	filter->port_last = vip.port_last;
+	return true;
 }
 
 static bool are_verdicts(const char *list)

@@ -20,12 +20,14 @@
  * struct dataplane_capture
  * @state: the map's value, shared with the program
  * @until_ns: what is in it, as long as nobody took it over
+ * @since_ns: what came before is none of ours
  */
 struct dataplane_capture {
 	struct capture *state;
 	struct ring_buffer *ring;
 	int labels_fd;
 	uint64_t until_ns;
+	uint64_t since_ns;
 	uint64_t lost_before;
 	bool (*take)(void *context, const struct captured *copy);
 	void *context;
@@ -51,7 +53,8 @@ static int on_record(void *context, void *record, size_t len)
 	struct dataplane_capture *capture = context;
 	const struct captured *copy = record;
 
-	if (len < CAPTURED_HEAD || len < CAPTURED_HEAD + (uint64_t)copy->in.len + copy->out.len)
+	if (len < CAPTURED_HEAD || len < CAPTURED_HEAD + (uint64_t)copy->in.len + copy->out.len ||
+	    copy->came_ns < capture->since_ns)
 		return 0;
 	return capture->take(capture->context, record) ? 0 : -ECANCELED;
 }
@@ -107,30 +110,23 @@ static int open_ring(struct dataplane_capture *capture, const char *pin_dir,
 	return 0;
 }
 
-static bool drop(void *context, const struct captured *copy)
-{
-	(void)context;
-	(void)copy;
-	return true;
-}
-
 int dataplane_capture_begin(struct dataplane_capture *capture, const struct capture_filter *filter,
 			    uint32_t every, struct dataplane_error *error)
 {
 	struct capture *state = capture->state;
 	uint64_t now = now_ns(), until = __atomic_load_n(&state->until_ns, __ATOMIC_SEQ_CST);
 
-	/* What another one left unread; the next is on the way only after set_until(). */
-	if (until < now) {
-		capture->take = drop;
-		ring_buffer__consume(capture->ring);
-		state->filter = *filter;
-		__atomic_store_n(&state->next, 0, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&state->every, every, __ATOMIC_SEQ_CST);
-	}
 	if (until >= now || !set_until(state, until, now + LIFE_NS))
 		return dataplane_fail(error, -EBUSY, "somebody else captures (one at a time can)");
 	capture->until_ns = now + LIFE_NS;
+	/* It is ours from here on; what met the filter of who had it before is none of ours. */
+	state->filter = (struct capture_filter){0};
+	capture->since_ns = UINT64_MAX;
+	ring_buffer__consume(capture->ring);
+	state->filter = *filter;
+	__atomic_store_n(&state->next, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&state->every, every, __ATOMIC_SEQ_CST);
+	capture->since_ns = now_ns();
 	capture->lost_before = __atomic_load_n(&state->lost, __ATOMIC_RELAXED);
 	return 0;
 }
