@@ -81,6 +81,7 @@ $(B)/%.skel.h: $(B)/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@
 
 $(B)/tests/bench/bench.o: | $(B)/tests/bench/harness.skel.h
+$(B)/tests/bench/veth.o: | $(B)/tests/bench/veth.skel.h
 
 $(B)/%.o: %.c | $(SKELETON)
 	@mkdir -p $(@D)
@@ -142,9 +143,10 @@ mutation:
 
 bench:
 	$(Q)scripts/install-deps build test
-	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench/bench $(B)/tests/bench/veth
 	$(Q)$(B)/tests/bench/bench $(OPTIONS) > $(B)/bench-samples.json
-	$(Q)tests/bench/report $(B)/bench-samples.json --json $(B)/bench.json --svg $(B)/bench.svg
+	$(Q)$(B)/tests/bench/veth > $(B)/bench-veth.json
+	$(Q)tests/bench/report $(B)/bench-samples.json $(B)/bench-veth.json --json $(B)/bench.json --svg $(B)/bench.svg
 
 bench-control:
 	$(Q)scripts/install-deps build test

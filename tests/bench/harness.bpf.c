@@ -7,6 +7,7 @@
  */
 #include "bpf/ringlb.bpf.c"
 
+#include "tests/bench/copy.h"
 #include "tests/bench/harness.h"
 
 #define FRAME_ROUND 128 /* the next power of two */
@@ -28,14 +29,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } large_table SEC(".maps");
-
-/* Copy @len bytes by words, of which the last two may overlap. Neither is aligned. */
-static __always_inline void copy_words(void *to, const void *from, __u32 len)
-{
-	for (__u32 at = 0; at + sizeof(__u64) <= len; at += sizeof(__u64))
-		*(__u64 *)(to + at) = *(const __u64 *)(from + at);
-	*(__u64 *)(to + len - sizeof(__u64)) = *(const __u64 *)(from + len - sizeof(__u64));
-}
 
 /* Make the frame the next flow's. Returns 0, or 1 if it cannot. */
 __attribute__((noinline)) int bench_next(struct xdp_md *ctx)

@@ -22,6 +22,16 @@ report=$(tests/bench/report "$directory/samples" --json "$directory/json" --svg 
 same 'the report has a row for each' 39 "$(grep -c ' to ' <<<"$report")"
 same 'and bars' 'not a VIP, pass' "$(jq -r '.bars[-1].what' "$directory/json")"
 same 'a drawing, too' '</svg>' "$(tail -n 1 "$directory/svg")"
+if "${B:-build}/tests/bench/veth" --rounds 2 --packets 2000 >"$directory/veth" 2>"$directory/errors"; then
+	passed 'frames go through a veth and back'
+else
+	failed 'frames go through a veth and back' "$(cat "$directory/errors")"
+fi
+same 'two samples of each scene there' true \
+	"$(jq '[.scenes[] | .ns, .core_ns | length == 2 and all(. > 0)] | length == 12 and all' "$directory/veth")"
+report=$(tests/bench/report "$directory/samples" "$directory/veth" --json "$directory/json")
+same 'the report has packets a second of four, beside floors' 4 "$(grep -c '%.*%' <<<"$report")"
+same 'and their bar' 'veth, packets/s, ipip v4, 1M flows / floor' "$(jq -r '.bars[-1].what' "$directory/json")"
 bench nonsense
 same 'no such scene' "2 bench: no scene's name begins with 'nonsense'" "$? $(cat "$directory/errors")"
 bench --rounds 0
