@@ -59,7 +59,7 @@ static const char *hint_prefix(const char *text)
 #define SOURCE(family, must_be)                                                                    \
 	{.name = "source_" #family,                                                                \
 	 .parse = parse_##family,                                                                  \
-	 .must = (must_be),                                                                          \
+	 .must = (must_be),                                                                        \
 	 .hint = hint_prefix,                                                                      \
 	 .offset = offsetof(struct config_encap, source_##family)}
 
