@@ -50,11 +50,15 @@ count_is() { is "$(count "$2")" "$1" || { lines | head -n 5; return 1; }; }
 # From the other client; ask_other VIP FIRST COUNT
 ask_other() { topology_in client "$FLOWS" ask udp $OTHER4 "$1" 7000 "$2-$(($2 + $3 - 1))"; }
 
-# Datagrams that nobody answers: send VIP COUNT
+# Datagrams that nobody answers: send VIP COUNT [PORT]
 send() {
 	# shellcheck disable=SC2016 # for that shell
-	topology_in client bash -c 'for ((i = 0; i < $2; i++)); do echo x >"/dev/udp/$1/7000"; done' send "$@"
+	topology_in client bash -c \
+		'for ((i = 0; i < $2; i++)); do echo x >"/dev/udp/$1/${3:-7000}"; done' send "$@"
 }
+
+# What the program shares with who captures.
+state() { topology_on_lb bpftool -j map dump pinned "$PINS/capture" | jq ".[0].formatted.value.$1"; }
 
 # More than there is room for while nobody reads: 2000 long ones.
 flood() {
@@ -131,6 +135,7 @@ check 'a VIP, traced' run_start trace --vip $NAT4:7000/udp
 check 'ten of one client' ask udp $NAT4 7000 20000 10
 check 'ten of another' ask_other $NAT4 20000 10
 check 'ten to another VIP' ask udp $DR4 7000 20000 10
+check 'some to another port' send $NAT4 3 7001
 check 'Ctrl-C' run_end
 check 'requests of both clients' count_is 20 " eth0 udp 10\.77\.1\.[23]:2000[0-9] > $NAT4:7000 .* REDIRECT_BACKEND$"
 check 'and replies' count_is 20 " eth1 udp reply 10\.77\.2\.1[123]:8080 > 10\.77\.1\.[23]:2000[0-9] \| as $NAT4:7000 > .* REDIRECT_REPLY$"
@@ -265,5 +270,11 @@ check 'no verdict' run_refused 2 "--verdict must be one of .*'lost'" trace --ver
 check 'no time' run_refused 2 "--duration must be .*'5'" trace --duration 5
 check 'no time at all' run_refused 2 "--duration must be above 0, got '0s'" trace --duration 0s
 check 'not a number' run_refused 2 "--packets must be .*'x'" trace -c x
-check 'off after all these' wait_for 4 is "$(topology_on_lb bpftool -j map dump pinned "$PINS/capture" | jq '.[0].formatted.value.until_ns')" 0
+check 'off after all these' wait_for 4 is "$(state until_ns)" 0
+check 'one packet more' run_start trace --vip $NAT4 -c 1
+check 'of those that go the long way' ask udp $NAT4 7000 20000 1
+check 'it ends' ended
+counted=$(state next)
+check 'the next ones' ask udp $NAT4 7000 20000 5
+check 'are nobody'"'"'s any more' is "$(state next)" "$counted"
 finish
