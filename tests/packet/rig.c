@@ -15,7 +15,7 @@
 #include "ring/moves.h"
 #include "tests/packet/rig.h"
 
-#define BPFFS	"/sys/fs/bpf"
+#define BPFFS "/sys/fs/bpf"
 
 void rig_require(bool fine, const char *format, ...)
 {
